@@ -1,0 +1,5 @@
+"""`fineval`."""
+
+
+def main() -> int:
+    return 0

@@ -1,0 +1,1 @@
+"""Running the calls: look-ahead, limits, retries, the spend cap."""

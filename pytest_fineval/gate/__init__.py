@@ -1,0 +1,1 @@
+"""The decision: policy, signed baseline, verdict."""

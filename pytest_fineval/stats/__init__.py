@@ -1,0 +1,1 @@
+"""Pure functions on arrays: intervals, paired tests, power, multiplicity. No I/O."""

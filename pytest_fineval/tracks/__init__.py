@@ -1,0 +1,1 @@
+"""Public benchmarks brought in under a declared protocol, one module each."""
