@@ -93,12 +93,12 @@ class Case(Frozen):
 
     @property
     def unit_of_independence(self) -> str:
-        """The cluster (a filing, a conversation) that the case's outcome depends on, else its id."""
+        """The cluster (a filing, a conversation) the outcome depends on, else the case's id."""
         return self.cluster or self.id
 
     @cached_property
     def digest(self) -> str:
-        """sha256 of the canonical case: sorted keys, no defaults, so that new fields change none."""
+        """sha256 of the canonical case; defaults are left out, so that new fields change none."""
         return digest(self.model_dump(mode="json", exclude_defaults=True))
 
 

@@ -1,0 +1,128 @@
+"""Manifest: what a run was asked to measure, with what, and whether all of it was measured."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from pytest_fineval import __version__
+from pytest_fineval.cases.model import digest
+from pytest_fineval.clients.base import TEMPLATE
+from pytest_fineval.settings import Frozen, ModelSettings
+from pytest_fineval.store.record import Key, PlannedCase
+
+
+class ModelIdentity(Frozen):
+    """What makes two runs "the same model": everything that decides an answer."""
+
+    client: str
+    model: str
+    decoding: dict[str, float | int]
+    options: dict[str, JsonValue] = {}
+    system: str | None = None
+    template: str = TEMPLATE
+
+    @property
+    def weights(self) -> tuple[str, str, str]:
+        """The model alone, without prompt and decoding: a change of it is a model swap."""
+        return (self.client, self.model, digest(self.options))
+
+
+class Manifest(Frozen):
+    """One run. Written when the run starts and again when it ends.
+
+    Attributes:
+        models: identity of every model asked, by its name in the settings.
+        candidate: the model that is gated.
+        samples: independent answers a case and model.
+        planned: every selected case, before `-k`, `--lf` and the like: the denominator.
+        incomplete: why not all planned records were wanted, in words (`-k`, `-x`, Ctrl-C, a
+            single file); None for a run that was meant to be whole.
+        split: `smoke`, `full`, `dev` or `heldout`.
+    """
+
+    format: int = 1
+    run_id: str
+    started: str
+    finished: str | None = None
+    command: tuple[str, ...]
+    versions: dict[str, str]
+    git_commit: str | None = None
+    git_dirty: bool | None = None
+    models: dict[str, ModelIdentity]
+    candidate: str
+    samples: int = 1
+    split: str = "full"
+    settings_digest: str
+    planned: tuple[PlannedCase, ...]
+    incomplete: str | None = None
+
+    def expected(self) -> Iterator[Key]:
+        """The key of every record that the run has to end with."""
+        for case in self.planned:
+            for model in self.models:
+                for sample in range(self.samples):
+                    yield Key(case.id, model, sample)
+
+    @property
+    def suite_digest(self) -> str:
+        """One digest over all planned cases, in any order."""
+        return digest(sorted(f"{case.id} {case.digest}" for case in self.planned))
+
+
+def identity(model: ModelSettings) -> ModelIdentity:
+    """The identity that a model's settings declare."""
+    decoding: dict[str, float | int] = {"max_tokens": model.max_tokens}
+    for name in ("temperature", "top_p", "seed"):
+        value = getattr(model, name)
+        if value is not None:
+            decoding[name] = value
+    return ModelIdentity(
+        client=model.client,
+        model=model.model,
+        decoding=decoding,
+        options=model.options,
+        system=model.system,
+    )
+
+
+def versions() -> dict[str, str]:
+    """Versions of what can change a figure: this package, Python, numpy, scipy, pytest, xdist."""
+    found = {
+        "pytest-fineval": __version__,
+        "python": ".".join(map(str, sys.version_info[:3])),
+        "platform": platform.platform(terse=True),
+    }
+    for name in ("pytest", "pytest-xdist", "numpy", "scipy", "pydantic", "rapidfuzz"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def git_state(root: Path) -> tuple[str | None, bool | None]:
+    """Commit and whether the work tree differs from it; (None, None) outside a repository."""
+    try:
+        commit = _git(root, "rev-parse", "HEAD")
+        return commit, bool(_git(root, "status", "--porcelain", "--untracked-files=no"))
+    except (OSError, subprocess.SubprocessError):
+        return None, None
+
+
+def _git(root: Path, *arguments: str) -> str:
+    done = subprocess.run(  # noqa: S603 - fixed words, no shell
+        ["git", *arguments],  # noqa: S607 - the user's own git, wherever it is
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=20,
+    )
+    return done.stdout.strip()

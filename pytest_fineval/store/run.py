@@ -1,0 +1,168 @@
+"""One run's folder: manifest.json, records.jsonl, verdict.json.
+
+records.jsonl is appended line by line and flushed; a line torn by a kill is dropped on reading.
+A line is either a record or, for a score that was pending, `{"amends": [case, model, sample],
+"status": ..., "score": {...}}`: a record is never rewritten.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO
+
+from pydantic import ValidationError
+
+from pytest_fineval.errors import InputError, faults
+from pytest_fineval.settings import Frozen
+from pytest_fineval.store.manifest import Manifest
+from pytest_fineval.store.record import ItemStatus, Key, Record, StoredScore
+
+MANIFEST, RECORDS, VERDICT = "manifest.json", "records.jsonl", "verdict.json"
+
+
+class Amendment(Frozen):
+    """The final score of a record that was written while its score was pending."""
+
+    amends: tuple[str, str, int]
+    status: ItemStatus
+    score: StoredScore
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished (or cut short) run as it was read back.
+
+    Attributes:
+        records: sorted by key, amendments applied.
+        repeated: keys that stand more than once in the file: such a run cannot be judged.
+    """
+
+    folder: Path
+    manifest: Manifest
+    records: tuple[Record, ...]
+    repeated: tuple[Key, ...] = ()
+
+    @property
+    def lost(self) -> list[Key]:
+        """Expected keys without a record."""
+        seen = {record.key for record in self.records}
+        return [key for key in self.manifest.expected() if key not in seen]
+
+
+def new_run_id(now: datetime | None = None) -> str:
+    """A sortable, unique name: UTC time and four random hex digits."""
+    now = now or datetime.now(UTC)
+    return f"{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
+
+
+class RunWriter:
+    """The only writer of a run's folder (ENGINE, Records): lives in the controller.
+
+    Raises:
+        InputError: the folder cannot be made or written, or already holds another run.
+    """
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            if (folder / RECORDS).exists():
+                raise InputError(
+                    "already holds a run's records; name another folder with --fineval-run",
+                    path=folder,
+                )
+            self._records: IO[str] = (folder / RECORDS).open("x", encoding="utf-8")
+        except OSError as error:
+            raise InputError(
+                f"the run folder cannot be written ({error.strerror}); "
+                "name another with --fineval-run DIR",
+                path=folder,
+            ) from error
+
+    def manifest(self, manifest: Manifest) -> None:
+        """Write (or rewrite) the manifest atomically."""
+        write_atomically(self.folder / MANIFEST, manifest.model_dump_json(indent=1) + "\n")
+
+    def append(self, line: Record | Amendment) -> None:
+        """Append one line and flush it to the operating system."""
+        self._records.write(dumps(line) + "\n")
+        self._records.flush()
+
+    def close(self) -> None:
+        self._records.close()
+
+
+def dumps(line: Frozen) -> str:
+    """One model as one strict JSON line (no NaN, no line separators a reader could split at)."""
+    text = json.dumps(
+        line.model_dump(mode="json", exclude_defaults=True), ensure_ascii=False, allow_nan=False
+    )
+    return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").replace("\x85", "\\u0085")
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a whole file so that a reader sees the old or the new text, never half of one."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_text(text, encoding="utf-8", newline="\n")
+    temporary.replace(path)
+
+
+def read(folder: Path) -> Run:
+    """Read a run's folder back.
+
+    Raises:
+        InputError: no manifest, or a line (other than a torn last one) that is no record.
+    """
+    path = folder / MANIFEST
+    try:
+        manifest = Manifest.model_validate_json(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(
+            "is not a run's folder: it holds no manifest.json (a run's folder is "
+            ".fineval/runs/<run-id>, printed at the end of each run)",
+            path=folder,
+        ) from None
+    except ValidationError as error:
+        raise InputError("; ".join(faults(error, Manifest)), path=path) from error
+    records, repeated = read_records(folder / RECORDS)
+    return Run(folder, manifest, records, repeated)
+
+
+def read_records(path: Path) -> tuple[tuple[Record, ...], tuple[Key, ...]]:
+    """All records of a file sorted by key, amendments applied, and the keys that repeat."""
+    found: dict[Key, Record] = {}
+    repeated: list[Key] = []
+    for line in _lines(path):
+        if isinstance(line, Amendment):
+            key = Key(*line.amends)
+            if key in found:
+                amended = {"status": line.status, "score": line.score}
+                found[key] = found[key].model_copy(update=amended)
+        elif line.key in found:
+            repeated.append(line.key)
+        else:
+            found[line.key] = line
+    return tuple(found[key] for key in sorted(found)), tuple(repeated)
+
+
+def _lines(path: Path) -> Iterable[Record | Amendment]:
+    try:
+        raw = path.read_bytes().split(b"\n")
+    except FileNotFoundError:
+        raise InputError("the run has no records.jsonl", path=path) from None
+    for number, line in enumerate(raw, start=1):
+        if not line.strip():
+            continue
+        model = Amendment if line.startswith(b'{"amends"') else Record
+        try:
+            yield model.model_validate_json(line)
+        except ValidationError as error:
+            if number == len(raw):  # no newline after it: the write was cut by a kill
+                return
+            raise InputError("; ".join(faults(error, model)), path=path, line=number) from error
