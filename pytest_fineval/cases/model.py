@@ -102,6 +102,12 @@ class Case(Frozen):
         return digest(self.model_dump(mode="json", exclude_defaults=True))
 
 
+def json_line(value: Any) -> str:
+    """A JSON value on one line: strict (no NaN), readable, nothing a line reader could split at."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").replace("\x85", "\\u0085")
+
+
 def digest(value: Any) -> str:
     """sha256 (hex) of a JSON value in canonical form: sorted keys, no spaces, UTF-8, no NaN."""
     text = json.dumps(

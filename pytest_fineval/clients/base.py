@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Literal, Protocol, runtime_checkable
 
-from pydantic import ConfigDict, Field, JsonValue
+from pydantic import ConfigDict, Field, JsonValue, field_validator
 
 from pytest_fineval.cases.model import Candidate, digest
 from pytest_fineval.settings import Frozen, ModelSettings
@@ -103,6 +103,12 @@ class Answer(Frozen):
     model_returned: str | None = None
     fingerprint: str | None = None
     source: Literal["live", "recording", "cache", "test"] = "live"
+
+    @field_validator("text", mode="after")
+    @classmethod
+    def _encodable(cls, text: str) -> str:
+        # A server may send half of a surrogate pair; no UTF-8 file could ever hold it.
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 @runtime_checkable

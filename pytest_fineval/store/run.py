@@ -7,7 +7,6 @@ A line is either a record or, for a score that was pending, `{"amends": [case, m
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 from collections.abc import Iterable
@@ -18,6 +17,7 @@ from typing import IO
 
 from pydantic import ValidationError
 
+from pytest_fineval.cases.model import json_line
 from pytest_fineval.errors import InputError, faults
 from pytest_fineval.settings import Frozen
 from pytest_fineval.store.manifest import Manifest
@@ -99,11 +99,8 @@ class RunWriter:
 
 
 def dumps(line: Frozen) -> str:
-    """One model as one strict JSON line (no NaN, no line separators a reader could split at)."""
-    text = json.dumps(
-        line.model_dump(mode="json", exclude_defaults=True), ensure_ascii=False, allow_nan=False
-    )
-    return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").replace("\x85", "\\u0085")
+    """One model as one strict JSON line, defaults left out."""
+    return json_line(line.model_dump(mode="json", exclude_defaults=True))
 
 
 def write_atomically(path: Path, text: str) -> None:
