@@ -107,8 +107,8 @@ class Settings(Frozen):
     def _words(self) -> Settings:
         if self.candidate is not None and self.candidate not in self.models:
             raise ValueError(
-                f'candidate "{self.candidate}" has no [tool.fineval.models.{self.candidate}] table; '
-                + nearest(self.candidate, self.models)
+                f'candidate "{self.candidate}" has no [tool.fineval.models.{self.candidate}] '
+                f"table; {nearest(self.candidate, self.models)}"
             )
         if len(set(self.categories)) != len(self.categories) or not self.categories:
             raise ValueError("categories must be a list of distinct names, at least one")
