@@ -17,7 +17,7 @@ from pytest_fineval.cases.model import Gold, ScorerSpec
 from pytest_fineval.errors import InputError, faults, nearest
 from pytest_fineval.scoring.base import Scorer
 
-SCORERS: dict[str, tuple[int, str]] = {
+SCORERS: dict[str, tuple[int | str, str]] = {
     "numeric": (1, "pytest_fineval.scoring.numeric:NumericScorer"),
     "reasoning": (1, "pytest_fineval.scoring.numeric:ReasoningScorer"),
     "label": (1, "pytest_fineval.scoring.labels:LabelScorer"),
@@ -27,6 +27,9 @@ SCORERS: dict[str, tuple[int, str]] = {
     "date": (1, "pytest_fineval.scoring.dates:DateScorer"),
     "multi": (1, "pytest_fineval.scoring.multi:MultiScorer"),
     "summary": (1, "pytest_fineval.scoring.text:SummaryScorer"),
+    # Published scorers carry the revision that they reproduce as their version.
+    "jfinqa/official": ("04831da9", "pytest_fineval.scoring.official.jfinqa:OfficialScorer"),
+    "jfinqa/strict": (1, "pytest_fineval.scoring.official.jfinqa:StrictScorer"),
 }
 
 

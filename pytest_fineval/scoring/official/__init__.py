@@ -1,0 +1,1 @@
+"""The published scorers of public benchmarks, each reproduced with its oddities, one a module."""
