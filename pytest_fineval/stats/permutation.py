@@ -298,13 +298,14 @@ def _byte_sums(rng: np.random.Generator, *columns: Ints) -> list[Ints]:
     One random byte chooses among the 256 subsets of eight rows, whose sums are tabled.
     """
     totals = [np.zeros(RESAMPLES, dtype=np.int64) for _ in columns]
+    chosen = np.empty(RESAMPLES, dtype=np.int64)
     for start in range(0, columns[0].size, 8):
-        block = [_all_sums(column[start : start + 8]) for column in columns]
-        choice = np.frombuffer(rng.bytes(RESAMPLES), dtype=np.uint8)
-        if block[0].size < 256:
-            choice = choice & np.uint8(block[0].size - 1)
-        for total, table in zip(totals, block, strict=True):
-            total += table[choice]
+        words = rng.integers(0, 2**64, RESAMPLES // 8 + 1, dtype=np.uint64)
+        subset = words.astype("<u8", copy=False).view(np.uint8)[:RESAMPLES]
+        for total, column in zip(totals, columns, strict=True):
+            # A last block of fewer rows has a table of 2^rows sums: the byte wraps around in it.
+            _all_sums(column[start : start + 8]).take(subset, mode="wrap", out=chosen)
+            total += chosen
     return totals
 
 
