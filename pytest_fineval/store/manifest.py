@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Literal
 
 from pydantic import JsonValue
 
@@ -42,9 +43,11 @@ class Manifest(Frozen):
         candidate: the model that is gated.
         samples: independent answers a case and model.
         planned: every selected case, before `-k`, `--lf` and the like: the denominator.
+        suites: node id of each test function -> its case files, relative to the root folder.
         incomplete: why not all planned records were wanted, in words (`-k`, `-x`, Ctrl-C, a
             single file); None for a run that was meant to be whole.
         split: `smoke`, `full`, `dev` or `heldout`.
+        gate, baseline: how the run asked to be judged, and by which file (relative to the root).
     """
 
     format: int = 1
@@ -59,8 +62,11 @@ class Manifest(Frozen):
     candidate: str
     samples: int = 1
     split: str = "full"
+    gate: Literal["smoke", "full", "deploy", "off"] = "full"
+    baseline: str | None = None
     settings_digest: str
     planned: tuple[PlannedCase, ...]
+    suites: dict[str, tuple[str, ...]] = {}
     incomplete: str | None = None
 
     def expected(self) -> Iterator[Key]:

@@ -1,0 +1,103 @@
+"""The `--fineval-*` options as one value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, cast
+
+from pytest_fineval.cases.splits import Split
+from pytest_fineval.errors import InputError
+from pytest_fineval.settings import Settings
+
+if TYPE_CHECKING:
+    import pytest
+
+GateMode = Literal["smoke", "full", "deploy", "off"]
+RecordMode = Literal["none", "once", "new", "all"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line asks for, defaults filled in from the settings.
+
+    Attributes:
+        models: every model to ask, the gated one (`candidate`) among them.
+        baseline: file to compare with; None when `--fineval-baseline none` or nothing is set.
+        run_folder: where this run is kept; None until one is made.
+        stops_early: `-x` or `--maxfail`: then calls are not started far ahead.
+    """
+
+    split: Split
+    gate: GateMode
+    models: tuple[str, ...]
+    candidate: str
+    baseline: Path | None
+    live: bool
+    record: RecordMode
+    repeat: int
+    concurrency: int
+    cap_usd: float | None
+    run_folder: Path | None
+    strict: bool
+    show: Literal["lost", "wrong", "all"]
+    stops_early: bool
+
+
+def read(config: pytest.Config, settings: Settings) -> Options:
+    """Options of this run.
+
+    Raises:
+        InputError: no model is named, one has no settings, or the gated one is not asked.
+    """
+    given = config.getoption
+    split = cast(Split, given("fineval_split") or "full")
+    candidate, models = _models(settings, given("fineval_model"))
+    baseline = given("fineval_baseline") or settings.baseline
+    folder = given("fineval_run")
+    cap = given("fineval_cap")
+    return Options(
+        split=split,
+        gate=given("fineval_gate") or ("smoke" if split == "smoke" else "full"),
+        models=models,
+        candidate=candidate,
+        baseline=None if baseline in (None, "none") else settings.root / baseline,
+        live=given("fineval_live"),
+        record=given("fineval_record"),
+        repeat=given("fineval_repeat"),
+        concurrency=given("fineval_concurrency") or settings.run.concurrency,
+        cap_usd=settings.run.spend_cap_usd if cap is None else cap,
+        run_folder=None if folder is None else (Path.cwd() / folder),
+        strict=given("fineval_strict"),
+        show=given("fineval_show"),
+        stops_early=bool(config.getoption("maxfail", 0)),
+    )
+
+
+def _models(settings: Settings, named: list[str] | None) -> tuple[str, tuple[str, ...]]:
+    path = settings.root / "pyproject.toml"
+    if not settings.models:
+        raise InputError(
+            "no model is configured: add a [tool.fineval.models.NAME] table "
+            'and set candidate = "NAME" in [tool.fineval]',
+            path=path,
+        )
+    only = next(iter(settings.models)) if len(settings.models) == 1 else None
+    default = settings.candidate or only
+    models = tuple(dict.fromkeys(named or ([default] if default else [])))
+    if not models:
+        raise InputError(
+            'several models are configured and none is gated: set candidate = "NAME" in '
+            "[tool.fineval] or pass --fineval-model NAME",
+            path=path,
+        )
+    for name in models:
+        settings.model(name)
+    if len(models) == 1:
+        return models[0], models
+    if default not in models:
+        raise InputError(
+            f"--fineval-model was given {len(models)} times without the gated candidate "
+            f'"{default}": name it too, so that there is one to judge'
+        )
+    return default, models
