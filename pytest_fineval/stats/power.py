@@ -1,8 +1,8 @@
 """How much a check can see: power of McNemar's test, cases needed, smallest blocking counts.
 
 Rates: p10 is the share of cases right before and wrong now, p01 the reverse; drop = p10 - p01.
-With a noise f (share of verdicts that differ when nothing changed) and a true drop d,
-p01 = f/2 (1 - d) and p10 = d + p01.
+With a noise f (share of verdicts that differ when nothing changed) and a true drop d, p01 = f/2 and
+p10 = d + f/2.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ def flip_rates(drop: float, noise: float) -> FlipRates:
         noise: share of verdicts that differ when nothing changed, in [0, 1].
 
     Returns:
-        p01 = noise/2 (1 - drop), p10 = drop + p01.
+        p01 = noise/2 and p10 = drop + noise/2, the noise cut so that their sum is at most 1.
 
     Raises:
         ValueError: outside the ranges.
     """
     drop = share(drop, "drop", open_ends=False)
     noise = share(noise, "noise", open_ends=False)
-    gained = noise / 2.0 * (1.0 - drop)
+    gained = min(noise, 1.0 - drop) / 2.0
     return FlipRates(p10=drop + gained, p01=gained)
 
 
