@@ -18,6 +18,7 @@ from pytest_fineval.gate.baseline import (
     labels,
     sha256,
 )
+from pytest_fineval.gate.pairing import named
 from pytest_fineval.gate.policy import Policy, draft
 from pytest_fineval.settings import Settings
 from pytest_fineval.stats.intervals import wilson
@@ -153,9 +154,9 @@ def _refuse_unless_whole(run: Run) -> None:
     if manifest.split != "full":
         _refuse(run, f"holds the {manifest.split} split; run the full one: --fineval-split full")
     if run.lost:
-        _refuse(run, f"lost {_named(map(str, run.lost))}; run the suite again")
+        _refuse(run, f"lost {named(map(str, run.lost))}; run the suite again")
     if run.repeated:
-        _refuse(run, f"holds {_named(map(str, run.repeated))} twice; run without reruns")
+        _refuse(run, f"holds {named(map(str, run.repeated))} twice; run without reruns")
     for status, remedy in {
         "errored": "a client error is no answer to measure by; run the suite again",
         "not_run": "raise the spend cap or mend the connection, and run again",
@@ -165,7 +166,7 @@ def _refuse_unless_whole(run: Run) -> None:
     }.items():
         found = [str(record.key) for record in _gated(run) if record.status == status]
         if found:
-            _refuse(run, f"{_named(found)}: {status}; {remedy}")
+            _refuse(run, f"{named(found)}: {status}; {remedy}")
 
 
 def _refuse_unless_same_plan(first: Run, run: Run) -> None:
@@ -203,14 +204,14 @@ def _refuse_gaps(planned: Sequence[PlannedCase], policy: Policy, folder: Path) -
     missing = [name for name in policy.categories if name not in present]
     if missing:
         raise InputError(
-            f"the configured category {_named(missing)} has no case: add cases, or take it out "
+            f"the configured category {named(missing)} has no case: add cases, or take it out "
             "of [tool.fineval] categories",
             path=folder,
         )
     unknown = sorted(present - set(policy.categories))
     if unknown:
         raise InputError(
-            f"its cases name {_named(unknown)}, which [tool.fineval] categories does not list",
+            f"its cases name {named(unknown)}, which [tool.fineval] categories does not list",
             path=folder,
         )
 
@@ -223,7 +224,7 @@ def _refuse_a_failed_must_pass(cases: Mapping[str, BaselineCase], folder: Path) 
     ]
     if failed:
         raise InputError(
-            f"must-pass but not right in every sample: {_named(failed)}; a case may be declared "
+            f"must-pass but not right in every sample: {named(failed)}; a case may be declared "
             "must_pass only when the baseline always gets it right",
             path=folder,
         )
@@ -247,7 +248,9 @@ def _samples(runs: Sequence[Run]) -> dict[str, list[Record]]:
 
 
 def _case(case: PlannedCase, scores: Sequence[float]) -> BaselineCase:
-    return BaselineCase(**case.model_dump(exclude={"id", "scorer"}), scores=tuple(scores))
+    return BaselineCase(
+        **case.model_dump(include=set(BaselineCase.model_fields)), scores=tuple(scores)
+    )
 
 
 def _scorers(planned: Sequence[PlannedCase]) -> dict[str, tuple[str, ...]]:
@@ -306,12 +309,6 @@ def _warnings(baseline: Baseline) -> Iterable[str]:
             "all samples of every case score the same at temperature 0: this says nothing about "
             "drift at the provider; run the baseline's model beside the candidate"
         )
-
-
-def _named(names: Iterable[str], most: int = 5) -> str:
-    names = list(names)
-    rest = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + rest
 
 
 def _id(case: PlannedCase) -> str:

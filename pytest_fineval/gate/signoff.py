@@ -18,6 +18,9 @@ from pytest_fineval.gate.baseline import load, sha256
 NAMESPACE = "pytest-fineval-baseline"
 """A signature made for anything else (a git commit) is no sign-off of a baseline."""
 
+ALLOWED_SIGNERS = "allowed_signers"
+"""Name of the file beside a baseline that says who may sign it."""
+
 SIGN_TIMEOUT_S = 120.0
 """A person may have to type a passphrase or touch a hardware key."""
 

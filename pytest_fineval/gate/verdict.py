@@ -4,10 +4,29 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from typing import Any, Literal
 
+from pytest_fineval.gate.baseline import Baseline
 from pytest_fineval.gate.checks import Check, Outcome
+from pytest_fineval.gate.configured import configured, pooled, rule
+from pytest_fineval.gate.decide import worst
+from pytest_fineval.gate.pairing import (
+    Fault,
+    Pair,
+    Pairing,
+    Recorded,
+    configuration_faults,
+    failures,
+    lost_keys,
+    measurement_faults,
+    named,
+    pair,
+    pairs,
+)
 from pytest_fineval.settings import Frozen
+from pytest_fineval.store.manifest import Manifest
+from pytest_fineval.store.record import Key, Record
 
 Mode = Literal["smoke", "full", "deploy", "off"]
 
@@ -87,3 +106,221 @@ def _rounded(value: Any) -> Any:
     if isinstance(value, list):
         return [_rounded(item) for item in value]
     return value
+
+
+def judge(
+    manifest: Manifest,
+    records: Sequence[Record],
+    repeated: Sequence[Key],
+    baseline: Baseline | None,
+    mode: Mode,
+    *,
+    recorded: Recorded | None = None,
+) -> Verdict:
+    """Judge one run. No clock, no file, no dependence on the order of its arguments' items.
+
+    Args:
+        manifest: what was planned; `incomplete` set means not judged.
+        records: of all models, in any order.
+        repeated: keys that were recorded more than once.
+        baseline: the verified baseline (`preflight`); None: not judged.
+        mode: how the outcome is used; a smoke gate on more than the smoke split is a full one,
+            because an option can only tighten.
+        recorded: bumps and retirements in the trusted ref's case ledger.
+
+    Raises:
+        ValueError: a score outside [0, 1], which no run's file can hold.
+    """
+    if mode == "smoke" and manifest.split != "smoke":
+        mode = "full"
+    ordered = sorted(records, key=lambda record: record.key)
+    base = Verdict(
+        run_id=manifest.run_id,
+        model=manifest.candidate,
+        split=manifest.split,
+        mode=mode,
+        outcome="not_judged",
+        cause=_why_not_judged(manifest, baseline, mode) or "",
+        exit_code=1 if mode == "deploy" else None,
+        failures=failures(manifest, ordered),
+        repeated=tuple(str(key) for key in sorted(set(repeated))),
+    )
+    if base.cause or baseline is None:
+        return base
+    pairing = pair(manifest, baseline, recorded or {})
+    same_model, notes = _comparison(manifest, baseline)
+    base = base.model_copy(
+        update={
+            "comparison": "same_model" if same_model else "model_swap",
+            "lost": tuple(str(key) for key in lost_keys(manifest, ordered)),
+            "new_cases": pairing.new,
+            "excluded": pairing.excluded,
+            "policy_digest": baseline.policy.digest,
+            "baseline_digest": baseline.digest,
+            "notes": (*notes, *_about_cases(manifest, pairing, mode)),
+        }
+    )
+    faults = [
+        *configuration_faults(manifest, baseline, pairing),
+        *measurement_faults(manifest, ordered, repeated, baseline, pairing),
+    ]
+    if not faults and not pairing.expected:
+        faults = [_no_pairs(manifest)]
+    if faults:
+        return _invalid(base, faults)
+    return _compare(base, pairs(manifest, ordered, baseline, pairing), baseline, same_model)
+
+
+def _why_not_judged(manifest: Manifest, baseline: Baseline | None, mode: Mode) -> str | None:
+    if mode == "off":
+        return "not judged: the gate is off"
+    if baseline is None:
+        return "not judged: there is no baseline"
+    if manifest.incomplete is not None:
+        return f"not judged: the selected split is incomplete by choice ({manifest.incomplete})"
+    return None
+
+
+def _comparison(manifest: Manifest, baseline: Baseline) -> tuple[bool, list[str]]:
+    """Whether candidate and baseline are one model, and what a reader should know of it."""
+    ours, theirs = manifest.models[manifest.candidate], baseline.identity
+    same = ours.weights == theirs.weights
+    asked = baseline.policy.comparison
+    notes = []
+    if asked != "auto" and same != (asked == "same_model"):
+        notes.append(
+            f"the signed policy compares as {asked}, though {ours.model} "
+            f"{'is' if same else 'is not'} the baseline's model ({theirs.model})"
+        )
+    differing = [
+        name
+        for name in ("decoding", "system", "template")
+        if getattr(ours, name) != getattr(theirs, name)
+    ]
+    if differing:
+        notes.append(f"differs from the baseline in: {', '.join(differing)}")
+    return same if asked == "auto" else asked == "same_model", notes
+
+
+def _about_cases(manifest: Manifest, pairing: Pairing, mode: Mode) -> list[str]:
+    notes = []
+    if mode == "deploy" and manifest.split != "full":
+        notes.append(f"judged for a deployment on the {manifest.split} split alone")
+    if pairing.new:
+        notes.append(f"new, not gated until the next baseline: {named(pairing.new)}")
+    if pairing.excluded:
+        notes.append(f"excluded by the case ledger: {named(pairing.excluded)}")
+    return notes
+
+
+def _no_pairs(manifest: Manifest) -> Fault:
+    return Fault(
+        "measurement",
+        f"no pairs: the baseline holds no case of the {manifest.split} split; propose and sign "
+        "one that does",
+    )
+
+
+def _invalid(base: Verdict, faults: Sequence[Fault]) -> Verdict:
+    """Configuration comes first: it is mended before anything is measured again."""
+    ordered = sorted(faults, key=lambda fault: fault.kind != "configuration")
+    return base.model_copy(
+        update={
+            "outcome": "invalid",
+            "cause": f"invalid: {ordered[0].text}",
+            "exit_code": 4 if ordered[0].kind == "configuration" else 1,
+            "notes": (*(f"also invalid: {fault.text}" for fault in ordered[1:]), *base.notes),
+        }
+    )
+
+
+def _compare(
+    base: Verdict, paired: Sequence[Pair], baseline: Baseline, same_model: bool
+) -> Verdict:
+    """Steps 3 to 6 over whole pairs."""
+    policy = baseline.policy
+    alpha = policy.alpha_smoke if base.mode == "smoke" else policy.alpha
+    notes = list(base.notes)
+
+    checks = rule(configured(paired, baseline), baseline, alpha, same_model=same_model)
+    if base.mode == "smoke" and not all(c.can_block for c in checks if c.kind == "category"):
+        checks = rule(pooled(paired, baseline), baseline, alpha, same_model=same_model)
+        notes += [_limit(check) for check in checks if check.kind == "smoke"]
+    failed = tuple(p.id for p in paired if p.case.must_pass and not p.is_right)
+    outcome = worst([*(check.outcome for check in checks), "block" if failed else "pass"])
+    return base.model_copy(
+        update={
+            "outcome": outcome,
+            "cause": _cause(outcome, checks, failed),
+            "exit_code": _exit_code(outcome, base.mode),
+            "checks": tuple(checks),
+            "flips": _flips(paired),
+            "must_pass_failed": failed,
+            "notes": tuple(notes),
+        }
+    )
+
+
+def _limit(check: Check) -> str:
+    """What a smoke run cannot see, in words."""
+    if not check.can_block:
+        return (
+            f"{check.name}: with {check.n} cases no loss can block "
+            f"({check.needs} one-way flips are needed): run the full suite"
+        )
+    share = 100 * check.needs / check.units
+    return (
+        f"{check.name}: with {check.n} cases only losses of about {share:.0f} points and more "
+        "block; run the full suite to see smaller ones"
+    )
+
+
+def _flips(paired: Sequence[Pair]) -> tuple[Flip, ...]:
+    found = [
+        Flip(
+            case=one.id,
+            category=one.case.category,
+            before=one.before,
+            after=one.after,
+            kind="lost" if one.was_right else "gained",
+        )
+        for one in paired
+        if one.was_right != one.is_right
+    ]
+    return tuple(sorted(found, key=lambda flip: (flip.kind != "lost", flip.category, flip.case)))
+
+
+def _exit_code(outcome: Outcome, mode: Mode) -> int:
+    """Inconclusive asks for a closer look; only before a deployment does it stop anything."""
+    if outcome == "inconclusive":
+        return 1 if mode == "deploy" else 0
+    return 0 if outcome == "pass" else 1
+
+
+def _cause(outcome: Outcome, checks: Sequence[Check], failed: Sequence[str]) -> str:
+    if outcome == "pass":
+        return _why_pass(checks)
+    because = [_why(check) for check in checks if check.outcome == outcome]
+    if failed and outcome == "block":
+        because.insert(0, f"must-pass and wrong: {named(failed)}")
+    return f"{outcome}: {'; '.join(because)}"
+
+
+def _why_pass(checks: Sequence[Check]) -> str:
+    on_drop = [check for check in checks if check.floor is None]
+    proven = sum(check.proven for check in on_drop)
+    return f"pass: no check is over its limit ({proven} of {len(on_drop)} proven to lie within it)"
+
+
+def _why(check: Check) -> str:
+    if check.outcome == "invalid" or check.drop is None or check.candidate is None:
+        return f"{check.name}: {check.note}"
+    compared = (
+        f"Holm p {check.p_holm:.2g} {'<=' if check.p_holm <= check.alpha else '>'} {check.alpha:g}"
+    )
+    if check.floor is not None:
+        return f"{check.name}: {check.candidate:.3f} is below {check.floor:.3f} ({compared})"
+    return (
+        f"{check.name} dropped {100 * check.drop:.1f} points, allowed "
+        f"{100 * (check.max_drop or 0.0):.1f} ({compared})"
+    )

@@ -1,0 +1,164 @@
+"""Which checks a run is held to, and what each of them comes out as."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pytest_fineval.gate.baseline import Baseline, Condition, labels
+from pytest_fineval.gate.checks import Check
+from pytest_fineval.gate.decide import Evidence, Ruling, decide
+from pytest_fineval.gate.measure import CHANGED, Measured, below_floor, flips, measure
+from pytest_fineval.gate.pairing import Pair
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One configured check and its pairs."""
+
+    name: str
+    kind: Literal["category", "overall", "recall", "floor", "smoke"]
+    condition: Condition
+    pairs: Sequence[Pair]
+    category: str | None = None
+    max_drop: float | None = None
+    floor: float | None = None
+
+
+def configured(paired: Sequence[Pair], baseline: Baseline) -> list[Asked]:
+    """Every configured check: categories with recall and floor, then overall; tracks apart."""
+    policy = baseline.policy
+    asked: list[Asked] = []
+    for condition, label in labels(one.case.condition for one in paired).items():
+        here = [one for one in paired if one.case.condition == condition]
+        for category in policy.categories:
+            members = [one for one in here if one.case.category == category]
+            if members:
+                asked += _of_category(category, label, condition, members, baseline)
+        limit, floor = policy.max_drop["overall"], policy.floor.get("overall")
+        asked.append(Asked(f"overall{label}", "overall", condition, here, max_drop=limit))
+        if floor is not None:
+            asked.append(Asked(f"overall floor{label}", "floor", condition, here, floor=floor))
+    present = {one.case.category for one in paired}
+    for category in policy.categories:
+        if category not in present:
+            limit = policy.max_drop[category]
+            asked.append(
+                Asked(category, "category", ("own", "supplied"), (), category, max_drop=limit)
+            )
+    return asked
+
+
+def pooled(paired: Sequence[Pair], baseline: Baseline) -> list[Asked]:
+    """One check over all smoke cases, where a category alone is too small to block."""
+    policy = baseline.policy
+    asked = []
+    for condition, label in labels(one.case.condition for one in paired).items():
+        here = [one for one in paired if one.case.condition == condition]
+        limit, floor = policy.max_drop["overall"], policy.floor.get("overall")
+        asked.append(Asked(f"smoke{label}", "smoke", condition, here, max_drop=limit))
+        if floor is not None:
+            asked.append(Asked(f"smoke floor{label}", "floor", condition, here, floor=floor))
+    return asked
+
+
+def rule(
+    asked: Sequence[Asked], baseline: Baseline, alpha: float, *, same_model: bool
+) -> list[Check]:
+    """Measure all configured checks and rule on them together, in the order given."""
+    evidence = [_evidence(one, baseline, same_model) for one in asked]
+    rulings = decide(evidence, alpha)
+    return [
+        _check(one, found, ruling, alpha)
+        for one, found, ruling in zip(asked, evidence, rulings, strict=True)
+    ]
+
+
+def _of_category(
+    category: str,
+    label: str,
+    condition: Condition,
+    members: Sequence[Pair],
+    baseline: Baseline,
+) -> list[Asked]:
+    policy = baseline.policy
+    limit, floor = policy.max_drop[category], policy.floor.get(category)
+    asked = [Asked(category + label, "category", condition, members, category, limit)]
+    if any(one.case.positive is not None for one in members):
+        # Accuracy alone never notices a model that always says no.
+        positives = [one for one in members if one.case.positive]
+        name = f"{category} recall{label}"
+        asked.append(Asked(name, "recall", condition, positives, category, limit))
+    if floor is not None:
+        name = f"{category} floor{label}"
+        asked.append(Asked(name, "floor", condition, members, category, floor=floor))
+    return asked
+
+
+def _evidence(asked: Asked, baseline: Baseline, same_model: bool) -> Evidence:
+    required = asked.kind != "recall"
+    if not asked.pairs:
+        return Evidence(None, max_drop=asked.max_drop, required=required)
+    candidate = _mean(asked.pairs, lambda one: one.after)
+    if asked.floor is not None:
+        found = below_floor(asked.pairs, asked.floor)
+        return Evidence(found, candidate=candidate, floor=asked.floor)
+    found = measure(
+        asked.pairs,
+        same_model=same_model,
+        chosen=baseline.policy.test,
+        mixed=asked.kind in {"overall", "smoke"},
+    )
+    drop = _mean(asked.pairs, lambda one: one.before - one.after)
+    return Evidence(found, drop, asked.max_drop, candidate, required=required)
+
+
+def _check(asked: Asked, evidence: Evidence, ruling: Ruling, alpha: float) -> Check:
+    found = evidence.measured or Measured("none", 1.0, 0, 0)
+    records = [record for one in asked.pairs for record in one.records]
+    lost, gained = flips(asked.pairs)
+    drops = [one.before - one.after for one in asked.pairs]
+    return Check(
+        name=asked.name,
+        kind=asked.kind,
+        category=asked.category,
+        track=asked.condition[0],
+        evidence=asked.condition[1],
+        n=len(asked.pairs),
+        units=found.units,
+        samples=(
+            min((len(one.case.scores) for one in asked.pairs), default=0),
+            min((len(one.records) for one in asked.pairs), default=0),
+        ),
+        records=len(records),
+        attempted=sum(record.attempted for record in records),
+        submitted=sum(record.submitted for record in records),
+        scored=sum(record.scored for record in records),
+        baseline=_mean(asked.pairs, lambda one: one.before) if asked.pairs else None,
+        candidate=_mean(asked.pairs, lambda one: one.after) if asked.pairs else None,
+        drop=_mean(asked.pairs, lambda one: one.before - one.after) if asked.pairs else None,
+        max_drop=asked.max_drop,
+        floor=asked.floor,
+        lost=lost,
+        gained=gained,
+        lower=sum(drop > CHANGED for drop in drops),
+        higher=sum(drop < -CHANGED for drop in drops),
+        test=found.test,
+        p=found.p,
+        p_other=found.p_other,
+        other=found.other,
+        p_holm=ruling.p_holm,
+        alpha=alpha,
+        needs=ruling.needs,
+        can_block=ruling.can_block,
+        drop_upper95=found.upper,
+        proven=ruling.proven,
+        outcome=ruling.outcome,
+        note=ruling.note,
+    )
+
+
+def _mean(items: Sequence[Pair], value: Callable[[Pair], float]) -> float:
+    return math.fsum(value(item) for item in items) / len(items)

@@ -1,0 +1,282 @@
+"""Steps 1 and 2 of the decision: pair cases with the baseline, and say what was not measured."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pytest_fineval.gate.baseline import Baseline, BaselineCase
+from pytest_fineval.store.manifest import Manifest
+from pytest_fineval.store.record import Key, Record
+
+Recorded = Mapping[str, str | None]
+"""What the trusted ref's case ledger records: case id -> digest of the version that a bump
+recorded, None for a retired case."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One case measured on both sides; all that is declared of it comes from the signed side."""
+
+    id: str
+    case: BaselineCase
+    records: tuple[Record, ...]
+
+    @property
+    def before(self) -> float:
+        """Mean of the baseline's samples."""
+        return math.fsum(self.case.scores) / len(self.case.scores)
+
+    @property
+    def scores(self) -> tuple[float, ...]:
+        """The candidate's samples; whatever brought no answer counts 0."""
+        return tuple(record.value for record in self.records)
+
+    @property
+    def after(self) -> float:
+        """Mean of the candidate's samples."""
+        return math.fsum(self.scores) / len(self.records)
+
+    @property
+    def was_right(self) -> bool:
+        return _mostly_right(self.case.scores, self.case.pass_mark)
+
+    @property
+    def is_right(self) -> bool:
+        return _mostly_right(self.scores, self.case.pass_mark)
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """What of the run can be held against what of the baseline.
+
+    Attributes:
+        expected: ids of the baseline's cases in the run's split that were not recorded as gone.
+        missing, changed: of those, what the run does not plan, or plans in another version.
+        excluded: recorded in the ledger as retired or bumped, in words.
+        new: planned, not in the baseline.
+    """
+
+    expected: tuple[str, ...]
+    missing: tuple[str, ...]
+    changed: tuple[str, ...]
+    excluded: tuple[str, ...]
+    new: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Why a run is invalid: what was asked (`configuration`), or what came back."""
+
+    kind: Literal["configuration", "measurement"]
+    text: str
+
+
+def pair(manifest: Manifest, baseline: Baseline, recorded: Recorded) -> Pairing:
+    """Step 1: pair by case id and content digest; the denominator never shrinks unrecorded."""
+    planned = {case.id: case.digest for case in manifest.planned}
+    expected: list[str] = []
+    missing: list[str] = []
+    changed: list[str] = []
+    excluded: list[str] = []
+    for name in sorted(baseline.cases):
+        case = baseline.cases[name]
+        if not case.in_split(manifest.split):
+            continue
+        if planned.get(name) == case.digest:
+            expected.append(name)
+        elif name not in planned and name in recorded and recorded[name] is None:
+            excluded.append(f"{name} (retired)")
+        elif name in planned and recorded.get(name) == planned[name]:
+            excluded.append(f"{name} (bumped)")
+        else:
+            expected.append(name)
+            (changed if name in planned else missing).append(name)
+    return Pairing(
+        expected=tuple(expected),
+        missing=tuple(missing),
+        changed=tuple(changed),
+        excluded=tuple(excluded),
+        new=tuple(sorted(set(planned) - set(baseline.cases))),
+    )
+
+
+def configuration_faults(
+    manifest: Manifest, baseline: Baseline, pairing: Pairing
+) -> Iterator[Fault]:
+    """What makes a comparison meaningless and is known before the first call (exit code 4)."""
+    if pairing.missing:
+        yield Fault(
+            "configuration",
+            f"the baseline's {_cases(pairing.missing)} not in the run: restore them, or retire "
+            "them in the case ledger (fineval lock retire ID --reason R) and sign a new baseline",
+        )
+    if pairing.changed:
+        yield Fault(
+            "configuration",
+            f"{_cases(pairing.changed)} not what the baseline measured (the content changed): "
+            "restore them, or record the change (fineval lock bump ID --reason R) and sign a "
+            "new baseline",
+        )
+    planned = {case.id: case.scorer for case in manifest.planned}
+    others = Counter(
+        (baseline.cases[name].category, planned[name])
+        for name in pairing.expected
+        if name in planned
+        and planned[name] not in baseline.policy.scorers[baseline.cases[name].category]
+    )
+    for (category, scorer), number in sorted(others.items()):
+        yield _other_scorer(baseline, category, scorer, number)
+
+
+def measurement_faults(
+    manifest: Manifest,
+    records: Sequence[Record],
+    repeated: Sequence[Key],
+    baseline: Baseline,
+    pairing: Pairing,
+) -> Iterator[Fault]:
+    """Step 2: what was asked but not measured (exit code 1); `records` sorted by key."""
+    if repeated:
+        yield _fault(f"recorded more than once: {named(map(str, sorted(set(repeated))))}", "rerun")
+    lost = lost_keys(manifest, records)
+    if lost:
+        yield _fault(f"lost without a record: {named(map(str, lost))}", "rerun")
+    expected = set(manifest.expected())
+    digests = {case.id: case.digest for case in manifest.planned}
+    foreign = [
+        str(record.key)
+        for record in records
+        if record.key not in expected or record.case.digest != digests[record.case.id]
+    ]
+    if foreign:
+        yield _fault(f"recorded but not planned: {named(foreign)}", "rerun")
+    for status, words, remedy in (
+        ("not_run", "not run (spend cap reached or breaker open)", "limits"),
+        ("unchecked", "never checked (the test did not reach fineval.check())", "tests"),
+        ("pending", "still waiting for a score", "rescore"),
+        ("lost", "lost", "rerun"),
+    ):
+        found = [str(record.key) for record in records if record.status == status]
+        if found:
+            yield _fault(f"{words}: {named(found)}", remedy)
+    yield from _too_many_errors(manifest, records, baseline.policy.max_error_share)
+    yield from _rescored(manifest, records, baseline, pairing)
+
+
+def pairs(
+    manifest: Manifest, records: Sequence[Record], baseline: Baseline, pairing: Pairing
+) -> list[Pair]:
+    """The pairs, sorted by case id.
+
+    Raises:
+        ValueError: a score that is not finite or outside [0, 1]. No file can hold one; an object
+            made by other means is refused here, before it can poison a mean.
+    """
+    found: dict[str, list[Record]] = {}
+    for record in records:
+        if record.model == manifest.candidate:
+            if not 0 <= record.value <= 1:
+                raise ValueError(f"{record.key}: a score must lie in [0, 1], not {record.value}")
+            found.setdefault(record.case.id, []).append(record)
+    return [Pair(name, baseline.cases[name], tuple(found[name])) for name in pairing.expected]
+
+
+def lost_keys(manifest: Manifest, records: Iterable[Record]) -> list[Key]:
+    """Expected keys without a record, sorted."""
+    seen = {record.key for record in records}
+    return sorted(key for key in manifest.expected() if key not in seen)
+
+
+def failures(manifest: Manifest, records: Iterable[Record]) -> dict[str, int]:
+    """How many of the candidate's answers brought no (full) value, by kind."""
+    kinds = Counter(
+        kind
+        for record in records
+        if record.model == manifest.candidate and (kind := _failure(record)) is not None
+    )
+    return dict(sorted(kinds.items()))
+
+
+def named(names: Iterable[str], most: int = 5) -> str:
+    """Names in a sentence: the first few, and how many more."""
+    listed = list(names)
+    rest = f" and {len(listed) - most} more" if len(listed) > most else ""
+    return ", ".join(listed[:most]) + rest
+
+
+def _mostly_right(scores: Sequence[float], pass_mark: float | None) -> bool:
+    mark = 1.0 if pass_mark is None else pass_mark
+    return 2 * sum(score >= mark for score in scores) > len(scores)
+
+
+def _failure(record: Record) -> str | None:
+    if record.answer is not None and record.answer.error is not None:
+        return record.answer.error.kind
+    if record.score is not None and record.score.failure is not None:
+        return record.score.failure
+    if record.answer is not None and record.answer.status != "ok":
+        return record.answer.status
+    return None if record.scored or record.status == "pending" else record.status
+
+
+REMEDIES = {
+    "rerun": "run the suite again (without reruns)",
+    "limits": "raise --fineval-cap or mend the connection, then run again",
+    "tests": "mend the test, then run again",
+    "rescore": "fineval rescore RUN",
+    "provider": "see the errors in the records, then run again",
+}
+
+
+def _fault(text: str, remedy: str) -> Fault:
+    return Fault("measurement", f"{text}; {REMEDIES[remedy]}")
+
+
+def _too_many_errors(
+    manifest: Manifest, records: Sequence[Record], share: float
+) -> Iterator[Fault]:
+    """Per model: one that hardly answered was not measured, however well another one did."""
+    total = len({case.id for case in manifest.planned})
+    for model in sorted(manifest.models):
+        cases = {r.case.id for r in records if r.model == model and r.status == "errored"}
+        if len(cases) > max(1.0, share * total + 1e-9):
+            yield _fault(
+                f"client errors in {len(cases)} of {total} cases of {model} (allowed: "
+                f"{max(1, math.floor(share * total + 1e-9))}): {named(sorted(cases))}",
+                "provider",
+            )
+
+
+def _rescored(
+    manifest: Manifest, records: Sequence[Record], baseline: Baseline, pairing: Pairing
+) -> Iterator[Fault]:
+    """Stored answers may have been scored by another version than the run planned."""
+    expected = set(pairing.expected)
+    others = Counter(
+        (baseline.cases[r.case.id].category, r.score.scorer)
+        for r in records
+        if r.model == manifest.candidate
+        and r.case.id in expected
+        and r.score is not None
+        and r.score.scorer != r.case.scorer
+        and r.score.scorer not in baseline.policy.scorers[baseline.cases[r.case.id].category]
+    )
+    for (category, scorer), number in sorted(others.items()):
+        yield _other_scorer(baseline, category, scorer, number)
+
+
+def _other_scorer(baseline: Baseline, category: str, scorer: str, number: int) -> Fault:
+    signed = ", ".join(baseline.policy.scorers[category])
+    return Fault(
+        "configuration",
+        f"{number} {category} case{'s' * (number > 1)} scored by {scorer}, the baseline by "
+        f"{signed}: bring it to the new version (fineval baseline rescore FILE) and sign it again",
+    )
+
+
+def _cases(names: Sequence[str]) -> str:
+    return f"case {names[0]} is" if len(names) == 1 else f"cases {named(names)} are"
