@@ -101,7 +101,7 @@ def krippendorff_alpha(
     if len({len(row) for row in ratings}) > 1:
         raise ValueError("every rater needs one entry per case (None where missing)")
     rows = [[math.nan if value is None else float(value) for value in row] for row in ratings]
-    table = np.array(rows, dtype=np.float64).reshape(len(rows), -1)
+    table = np.array(rows, dtype=np.float64).reshape(len(rows), -1 if rows else 0)
     if np.isinf(table).any():
         raise ValueError("ratings must be finite or missing")
     # A case with a single rating has nothing to be compared with.

@@ -106,7 +106,7 @@ def binomial_upper(successes: int, n: int) -> float:
     if n > _WHOLE_NUMBERS_MAX:
         from scipy.special import betainc
 
-        return float(betainc(successes, n - successes + 1, 0.5))
+        return max(float(betainc(successes, n - successes + 1, 0.5)), math.ulp(0.0))
     # Sum the shorter side: P(X >= s) = 1 - P(X <= s - 1), in whole numbers.
     below = successes - 1
     lower_side = below < n - successes
@@ -115,7 +115,8 @@ def binomial_upper(successes: int, n: int) -> float:
     for i in range(last):
         term = term * (n - i) // (i + 1)
         total += term
-    return ((1 << n) - total) / (1 << n) if lower_side else total / (1 << n)
+    part = ((1 << n) - total) / (1 << n) if lower_side else total / (1 << n)
+    return max(part, math.ulp(0.0))  # possible, so never 0: only the range of floats makes it so
 
 
 def mcnemar(b: int, c: int) -> McNemar:

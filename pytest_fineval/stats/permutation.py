@@ -23,6 +23,7 @@ from pytest_fineval.stats._check import (
     Floats,
     Ints,
     Values,
+    finite,
     known_alternative,
     rounded,
     share,
@@ -95,8 +96,8 @@ def signflip(
     in Phipson and Smyth (2010), SAGMB 9.
     """
     known_alternative(alternative)
+    mean = _mean(finite(differences, "differences"))
     d = rounded(differences)
-    mean = _mean(d)
     units = d if clusters is None else rounded(cluster_sums(d, clusters)[0])
     units = units[units != 0]
     if units.size == 0:
@@ -147,7 +148,7 @@ def signflip_upper(
         return 1.0
     bound = float(np.partition(means, means.size - rank)[means.size - rank])
     if confidence >= 0.5:
-        bound = max(bound, _mean(d))
+        bound = max(bound, _mean(finite(differences)))
     if 2 * np.count_nonzero(sums) <= sums.size:
         bound = max(bound, tango_upper(int(sums.size), 0, 0, confidence))
     return max(-1.0, min(1.0, bound))
