@@ -1,0 +1,420 @@
+"""Which number of a text is the answer: the later stages, in the order of the contract.
+
+5 declared label - 6 equality chain - 7 last candidate that fits - 8 hedges and ranges. A text that
+the model itself marked as its answer is read by `pick_marked`, free text by `pick_prose`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from pytest_fineval.scoring import noise
+from pytest_fineval.scoring.ask import Ask, Candidate, agree, resolve
+from pytest_fineval.scoring.extract import Located
+from pytest_fineval.scoring.number import SCALE_NOTE, find_numbers, find_spelled, note_scale
+
+
+@dataclass(slots=True)
+class Pick:
+    """The candidate that counts, or why there is none."""
+
+    stage: str
+    candidate: Candidate | None = None
+    failure: str | None = None
+    ambiguous: bool = False
+    candidates: list[Candidate] = field(default_factory=list)
+
+
+_SENTENCE = re.compile(r"[.!?][\"')\]]*[ \u00a0]+(?=\S)|\n+")
+_ABBREVIATION = re.compile(
+    r"(?:^|[\s(])(?:Rs|Re|No|Nos|Inc|Corp|Ltd|Co|vs|approx|ca|i\.e|e\.g|Fig|St|U\.S|U\.K|Mr|Mrs|Dr|pp?|cf|Sec|Art"
+    r"|Para|Reg|F\.Y|Mio|Mrd|Tsd|Fr|kr|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|incl|excl|est|avg|\d{1,2})\.$",
+    re.IGNORECASE,
+)
+
+
+def sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Spans of the sentences and lines of `text[start:end]`, blank ones left out."""
+    at = start
+    for match in _SENTENCE.finditer(text, start, end):
+        if match.group()[0] == ".":
+            window = text[max(at, match.start() - 8) : match.start() + 1]
+            listed = len(window.strip()) <= 3 and window.strip()[:1].isdigit()
+            abbreviated = _ABBREVIATION.search(window)
+            if text[match.end()].islower() or listed or (abbreviated and not window[-2].isdigit()):
+                continue
+        if text[at : match.start()].strip():
+            yield at, match.start() + 1
+        at = match.end()
+    if text[at:end].strip():
+        yield at, end
+
+
+def pick(located: Located, ask: Ask) -> Pick:
+    """The number that a located answer commits to."""
+    text = located.view.text
+    whole = text[located.start : located.end]
+    early = _not_a_number(whole, located.stage, ask)
+    if early is not None:
+        return early
+    pool = read(text, located, ask)
+    if located.marked:
+        picked = pick_marked(text, located, pool, ask)
+        if picked is not None:
+            return picked
+        if located.stage == "json":
+            return Pick("json", failure="no_number", candidates=pool)
+        pool = read(text, Located("text", located.view, 0, len(text)), ask)
+    return pick_prose(text, pool, ask)
+
+
+def _not_a_number(whole: str, stage: str, ask: Ask) -> Pick | None:
+    """Texts that are no number as a whole: nan, a dash, N/A."""
+    if len(whole) > 80:
+        return None
+    if noise.NOT_FINITE.fullmatch(whole):
+        return Pick(stage, failure="non_finite")
+    if noise.DASH.fullmatch(whole):
+        if not ask.dash_is_zero:
+            return Pick(stage, failure="no_number")
+        return Pick(stage, candidate=Candidate.zero(whole))
+    if noise.MISSING_WORD.fullmatch(whole):
+        return Pick(stage, failure="no_answer")
+    return None
+
+
+def read(text: str, located: Located, ask: Ask) -> list[Candidate]:
+    """All candidates of the located text, with what speaks for and against each."""
+    start, end = located.start, located.end
+    spans = noise.label_spans(text, start, end) if not ask.keeps_labels else []
+    code = [match.span() for match in noise.CODE.finditer(text, start, end)] if "```" in text else []
+    if code and not "".join(_outside(text, start, end, code)).strip():
+        code = []
+    note = _note(text, ask)
+    margin = 24 if located.stage == "box" else 0
+    brackets = _brackets(text, start, end)
+    found: list[Candidate] = []
+    for reading in find_numbers(text, ask.style, start, end, margin):
+        if noise.covered(code, reading.at):
+            continue
+        candidate = resolve(text, reading, ask, note)
+        candidate.label = reading.name or noise.covered(spans, reading.at)
+        _weigh(text, start, candidate, brackets)
+        found.append(candidate)
+    if not any(c.fits and not c.label for c in found):
+        for reading in find_spelled(text, ask.style, start, end):
+            if noise.covered(code, reading.at) or noise.covered(spans, reading.at):
+                continue
+            candidate = resolve(text, reading, ask, note)
+            _weigh(text, start, candidate, brackets)
+            found.append(candidate)
+        found.sort(key=lambda c: c.reading.start)
+    _join(text, found, ask)
+    return found
+
+
+def _outside(text: str, start: int, end: int, spans: list[tuple[int, int]]) -> Iterator[str]:
+    at = start
+    for begin, stop in spans:
+        yield text[at:begin]
+        at = stop
+    yield text[at:end]
+
+
+def _note(text: str, ask: Ask) -> Decimal | None:
+    """The scale that a note such as `(In thousands)` gives to amounts without one."""
+    if ask.unit.kind != "money" or ask.unit.per_share:
+        return None
+    match = SCALE_NOTE.search(text)
+    return note_scale(match.group("scale") or match.group("plain")) if match else None
+
+
+_BRACKET = re.compile(r"[()\n]")
+
+
+def _brackets(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Spans of round brackets that open and close on one line, outermost only."""
+    found, depth, opened = [], 0, -1
+    for match in _BRACKET.finditer(text, start, end):
+        sign = match.group()
+        if sign == "\n":
+            depth = 0
+        elif sign == "(":
+            if depth == 0:
+                opened = match.start()
+            depth += 1
+        elif depth:
+            depth -= 1
+            if depth == 0:
+                found.append((opened, match.end()))
+    return found
+
+
+_OPERATOR_AFTER = re.compile(r"[ )]{0,2}(?:[×*/+÷]|[-−–](?=\s)|(?<=\s)x(?=\s))\s?[\d($€£₹]")
+_OPERATOR_BEFORE = re.compile(r"[\d)%A-Za-z]\s?(?:[×*/+÷−]|(?<=\s)[-–x](?=\s))[\s(]{0,2}$")
+_PLUS_MINUS = re.compile(r"(?:±|\+/-|\+-)\s?$")
+_RESULT = re.compile(r"[=≈]\s?(?:(?:about|approximately|roughly|~)\s?)?$")
+
+
+def _weigh(text: str, start: int, candidate: Candidate, brackets: list[tuple[int, int]]) -> None:
+    """What speaks against a candidate: operand of an expression, context, inside brackets."""
+    reading = candidate.reading
+    before = text[max(start, reading.start - 160) : reading.start]
+    tail = before[-24:]
+    candidate.result = bool(_RESULT.search(tail))
+    candidate.margin = bool(_PLUS_MINUS.search(tail))
+    if _OPERATOR_AFTER.match(text, reading.end) or _OPERATOR_BEFORE.search(tail[-8:]):
+        candidate.operand = True
+    clause = before
+    for match in noise.CLAUSE_END.finditer(before):
+        clause = before[match.end() :]
+    candidate.context = bool(
+        noise.CONTEXT.search(clause)
+        or noise.FROM.search(before[-40:])
+        or noise.CONTEXT_AFTER.match(text, reading.end)
+    )
+    if not (reading.enclosed and reading.lead == "alone") and noise.covered(brackets, reading.at):
+        candidate.inside = True
+
+
+_COMPARISON = re.compile(
+    r"\b(?:in|for|during)\s+(?:FY|fiscal|Q[1-4]|(?:19|20)\d\d|the (?:prior|previous))|prior|previous|last year|ago|earlier"
+    r"|vs\b|versus|compared",
+    re.IGNORECASE,
+)
+_RANGE_LINK = re.compile(r"\s*(?:-|–|—|to|and|through|bis|à|до)\s*", re.IGNORECASE)
+_OR_LINK = re.compile(
+    r"[\s,;(]*\b(?:and/)?or\b[\s,]*(?:(?:about|approximately|roughly|maybe|possibly|perhaps|even|alternatively|equivalently|around"
+    r"|nearly|some|else|rather|just|i\.e\.|~|≈|=)[\s,]*){0,3}\(?",
+    re.IGNORECASE,
+)
+_AND_LINK = re.compile(r"[\s,;/&]*(?:\b(?:and|then|also)\b)?[\s,]*", re.IGNORECASE)
+_CHANGE = re.compile(
+    r"\b(?:gr[eo]w\w*|r[oi]s\w+|increas\w+|declin\w+|decreas\w+|f[ea]ll\w*|drop\w*|improv\w+|mov\w+|went|go(?:es|ing)|chang\w+"
+    r"|expand\w+|narrow\w+|widen\w+|up|down|reduc\w+|jump\w*|climb\w*|slip\w*|shr[aiu]nk\w*|contract\w*|swung)\b",
+    re.IGNORECASE,
+)
+
+
+def _join(text: str, found: list[Candidate], ask: Ask) -> None:
+    """Links between neighbours: restatements in brackets, ranges, hedges."""
+    for first, second in zip(found, found[1:], strict=False):
+        if first.label or second.label:
+            continue
+        a, b = first.reading, second.reading
+        gap = text[a.end : b.start]
+        if len(gap) > 60:
+            if _either(text, a.start, gap) and first.fits and second.fits:
+                second.hedges = first
+            continue
+        if b.bracketed and first.fits and not gap.strip(" \u00a0~≈"):
+            if first.explicit or not second.explicit:
+                second.restates = first
+                trailing = text[b.end : b.end + 40].partition(")")[0]
+                rounded = agree(first, second, ask)
+                if second.fits and not rounded and not _COMPARISON.search(trailing):
+                    first.contradicted = True
+            continue
+        if not second.fits:
+            continue
+        if first.fits and _is_range(text, first, gap):
+            second.range_with = first
+        elif first.fits and (_OR_LINK.fullmatch(gap) or _either(text, a.start, gap)):
+            second.hedges = first
+
+
+def _either(text: str, at: int, gap: str) -> bool:
+    return bool(re.search(r"\bor\b", gap) and re.search(r"\beither\b", text[max(0, at - 40) : at], re.IGNORECASE))  # fmt: skip
+
+
+def _is_range(text: str, first: Candidate, gap: str) -> bool:
+    link = _RANGE_LINK.fullmatch(gap)
+    if link is None:
+        return False
+    word = gap.strip().lower()
+    before = text[max(0, first.reading.start - 80) : first.reading.start]
+    if word == "and":
+        return bool(re.search(r"\bbetween\s+(?:about |approximately |roughly )?$", before, re.IGNORECASE))  # fmt: skip
+    if word == "to":
+        sentence = re.split(r"[\n;]|\.\s", before)[-1]
+        if re.search(r"\brang", sentence, re.IGNORECASE):
+            return True
+        return not _CHANGE.search(sentence)
+    if word == "-" and gap != word:
+        return "=" not in text[first.reading.end : first.reading.end + 60]
+    return bool(word)
+
+
+def pick_marked(text: str, located: Located, pool: list[Candidate], ask: Ask) -> Pick | None:
+    """Stage 4 read: the value that a marked text commits to; None when it holds no value."""
+    stage = located.stage
+    for start, end in sentences(text, located.start, located.end):
+        here = [c for c in pool if start <= c.reading.at < end]
+        if not any(c.fits and not c.label for c in here):
+            if noise.non_answer(text[start:end]):
+                break
+            continue
+        chained = _chain(text, end, here)
+        if chained is not None:
+            return _judged(Pick(stage, chained, candidates=pool), here, ask)
+        best = _best(here)
+        if best.weak and any(c.problem for c in here if not c.label):
+            break
+        rivals = [c for c in _tier(here) if c is not best and not agree(c, best, ask)]
+        lead = text[start : here[0].reading.start]
+        value_first = not re.search(r"\w", re.sub(r"(?i)about|approximately|approx\.?|roughly|around|nearly|circa", "", lead))  # fmt: skip
+        if rivals and value_first:
+            first = _tier(here)[0]
+            gap = _between(text, _tier(here))
+            if _AND_LINK.fullmatch(gap) or re.search(r"\band\b|\bor\b", gap):
+                return Pick(stage, failure="ambiguous", ambiguous=True, candidates=pool)
+            best = first
+        picked = Pick(stage, best, candidates=pool, ambiguous=bool(rivals))
+        return _judged(picked, here, ask)
+    said = noise.non_answer(located.text)
+    if said:
+        return Pick(stage, failure=said[0], candidates=pool)
+    labelled = [c for c in pool if c.label and c.fits and not c.reading.name]
+    if labelled and not any(not c.label for c in pool) and len(located.text.strip()) < 24:
+        return Pick(stage, labelled[-1], candidates=pool)
+    return _unfit(stage, pool)
+
+
+_BREAK = re.compile(
+    r"\b(?:which|that|calculated|computed|derived|based|because|since|given|represent\w*|of|as|with|on|from|divid\w+|using"
+    r"|than|vs|versus|compared|where|while|after|before|per|over|rounded|obtained|plus|less|up|down)\b|=",
+    re.IGNORECASE,
+)
+
+
+def _between(text: str, tier: list[Candidate]) -> str:
+    """The text between the first two values, up to a word that subordinates what follows."""
+    gap = text[tier[0].reading.end : tier[1].reading.start]
+    return "" if not gap else gap if not _BREAK.search(gap) else "subordinate"
+
+
+def pick_prose(text: str, pool: list[Candidate], ask: Ask) -> Pick:
+    """Stages 5 to 8 on free text."""
+    labelled = _labelled(text, pool, ask)
+    if labelled is not None:
+        return _judged(Pick("label", labelled, candidates=pool), pool, ask)
+    spans = list(sentences(text, 0, len(text)))
+    if spans:
+        start, end = spans[-1]
+        here = [c for c in pool if start <= c.reading.at < end]
+        chained = _chain(text, end, here)
+        if chained is not None:
+            return _judged(Pick("chain", chained, candidates=pool), here, ask)
+    fitting = [c for c in pool if c.fits and not c.label]
+    said = noise.non_answer(text)
+    asides = [span for span in spans if noise.ASIDE.search(text[slice(*span)])] if len(spans) > 1 else []
+    for candidate in fitting:
+        candidate.aside = noise.covered(asides, candidate.reading.at)
+    best = _best(fitting) if fitting else None
+    if said and (best is None or said[1] < best.reading.start):
+        return Pick("non_answer", failure=said[0], candidates=pool)
+    if best is None or (best.weak and any(c.problem for c in pool if not c.label and not c.operand)):
+        return _unfit("last_candidate", pool) or Pick("last_candidate", failure="no_number", candidates=pool)  # fmt: skip
+    rivals = [c for c in _tier(fitting) if c is not best and not agree(c, best, ask)]
+    stage = "last_candidate" if rivals else "candidate"
+    picked = Pick(stage, best, ambiguous=bool(rivals), candidates=pool)
+    return _judged(picked, fitting, ask)
+
+
+def _labelled(text: str, pool: list[Candidate], ask: Ask) -> Candidate | None:
+    """Stage 5: the value bound to the last `label: / was / is / =`."""
+    if ask.label is None:
+        return None
+    for match in reversed(list(ask.label.finditer(text))):
+        stop = text.find("\n", match.end())
+        span = next(sentences(text, match.end(), len(text) if stop < 0 else stop), None)
+        if span is None:
+            continue
+        here = [c for c in pool if span[0] <= c.reading.at < span[1] and c.fits and not c.label]
+        chained = _chain(text, span[1], here)
+        if chained is not None:
+            return chained
+        clear = [c for c in here if not (c.operand or c.context or c.inside)] or here
+        if clear:
+            explicit = [c for c in clear if c.explicit]
+            return (explicit or clear)[0]
+    return None
+
+
+def _chain(text: str, end: int, here: list[Candidate]) -> Candidate | None:
+    """Stage 6: the result of the last equality, if no rival with an explicit unit follows."""
+    results = [c for c in here if c.result and not c.operand]
+    if not results:
+        return None
+    last = results[-1]
+    if not last.fits or last.label or last.inside:
+        return None
+    later = [c for c in here if c.reading.start > last.reading.start and not c.label]
+    rival = any(c.fits and c.explicit and not c.context for c in later)
+    if rival and not last.explicit:
+        return None
+    return last
+
+
+def _tier(pool: list[Candidate]) -> list[Candidate]:
+    """The candidates that least speaks against."""
+    usable = [c for c in pool if c.fits and not c.label and not c.margin and c.restates is None]
+    if not usable:
+        usable = [c for c in pool if c.fits and not c.label]
+    least = min(c.penalty for c in usable)
+    return [c for c in usable if c.penalty == least]
+
+
+def _best(pool: list[Candidate]) -> Candidate:
+    return _tier(pool)[-1]
+
+
+def _judged(picked: Pick, here: list[Candidate], ask: Ask) -> Pick:
+    """Stage 8: hedges, ranges and self-contradictions around the picked value."""
+    chosen = picked.candidate
+    if chosen is None:
+        return picked
+    for candidate in here:
+        if candidate is chosen or candidate.range_with is chosen or candidate.hedges is chosen:
+            if candidate.range_with is not None:
+                return Pick(picked.stage, failure="range", ambiguous=True, candidates=picked.candidates)
+            other = candidate.hedges
+            if other is not None:
+                kept = _one_value(other, candidate, ask)
+                if kept is None:
+                    return Pick(picked.stage, failure="ambiguous", ambiguous=True, candidates=picked.candidates)  # fmt: skip
+                picked.candidate = kept
+                picked.ambiguous = False
+    if chosen.contradicted or (picked.candidate is not None and picked.candidate.contradicted):
+        return Pick(picked.stage, failure="ambiguous", ambiguous=True, candidates=picked.candidates)
+    if picked.candidate is not None and picked.candidate.problem:
+        return Pick(picked.stage, failure=picked.candidate.problem, candidates=picked.candidates)
+    if picked.ambiguous and ask.strict:
+        return Pick(picked.stage, failure="ambiguous", ambiguous=True, candidates=picked.candidates)
+    return picked
+
+
+def _one_value(first: Candidate, second: Candidate, ask: Ask) -> Candidate | None:
+    """The one value that two sides of an `or` state, or None when they differ."""
+    if agree(first, second, ask):
+        exact = second.reading.unit == ask.unit.kind and first.reading.unit != ask.unit.kind
+        return second if exact else first
+    for bare, explicit in ((first, second), (second, first)):
+        ratio = ask.as_ratio(bare)
+        if explicit.explicit and ratio is not None and agree(ratio, explicit, ask):
+            return explicit
+    return None
+
+
+def _unfit(stage: str, pool: list[Candidate]) -> Pick | None:
+    """Why no candidate fits: the last problem of the gravest kind; None without any number."""
+    real = [c for c in pool if not c.label and not c.margin]
+    for problem in ("out_of_range", "malformed_number", "wrong_currency", "unit_mismatch"):
+        found = [c for c in real if c.problem == problem]
+        if found:
+            shown = found[-1] if problem == "wrong_currency" else None
+            return Pick(stage, shown, failure=problem, candidates=pool)
+    return None
