@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pytest_fineval.gate.preflight import ALLOWED_SIGNERS, preflight
+from pytest_fineval.gate.preflight import preflight
+from pytest_fineval.gate.signoff import ALLOWED_SIGNERS
 from pytest_fineval.gate.verdict import Mode, Verdict, judge
 from pytest_fineval.store.run import Run
 

@@ -8,11 +8,9 @@ from pathlib import Path
 from pytest_fineval.errors import InputError
 from pytest_fineval.gate.baseline import Baseline, load, sha256
 from pytest_fineval.gate.pairing import Recorded, configuration_faults, pair
-from pytest_fineval.gate.signoff import ALLOWED_SIGNERS, SignoffError, verify
+from pytest_fineval.gate.signoff import SignoffError, verify
 from pytest_fineval.gate.verdict import Mode
 from pytest_fineval.store.manifest import Manifest
-
-__all__ = ["ALLOWED_SIGNERS", "preflight"]
 
 
 def preflight(
