@@ -28,6 +28,27 @@ SCORERS: dict[str, tuple[int | str, str]] = {
     "multi": (1, "pytest_fineval.scoring.multi:MultiScorer"),
     "summary": (1, "pytest_fineval.scoring.text:SummaryScorer"),
     # Published scorers carry the revision that they reproduce as their version.
+    "finqa/official": ("0f16e286", "pytest_fineval.scoring.official.finqa:OfficialScorer"),
+    "finqa/strict": (1, "pytest_fineval.scoring.official.finqa:StrictScorer"),
+    "convfinqa/official": ("cf3eed2d", "pytest_fineval.scoring.official.convfinqa:OfficialScorer"),
+    "convfinqa/strict": (1, "pytest_fineval.scoring.official.convfinqa:StrictScorer"),
+    "tatqa/official": ("870accc4", "pytest_fineval.scoring.official.tatqa:OfficialScorer"),
+    "tatqa/strict": (1, "pytest_fineval.scoring.official.tatqa:StrictScorer"),
+    "indiafinbench/official": (
+        "a8c394bf",
+        "pytest_fineval.scoring.official.indiafinbench:OfficialScorer",
+    ),
+    "indiafinbench/strict": (1, "pytest_fineval.scoring.official.indiafinbench:StrictScorer"),
+    "financereasoning/official": (
+        "b0fe6455",
+        "pytest_fineval.scoring.official.financereasoning:OfficialScorer",
+    ),
+    "financereasoning/strict": (1, "pytest_fineval.scoring.official.financereasoning:StrictScorer"),
+    "financemath/official": (
+        "bdddc586",
+        "pytest_fineval.scoring.official.financemath:OfficialScorer",
+    ),
+    "financemath/strict": (1, "pytest_fineval.scoring.official.financemath:StrictScorer"),
     "jfinqa/official": ("04831da9", "pytest_fineval.scoring.official.jfinqa:OfficialScorer"),
     "jfinqa/strict": (1, "pytest_fineval.scoring.official.jfinqa:StrictScorer"),
 }

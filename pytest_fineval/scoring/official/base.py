@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -23,6 +25,18 @@ def bounded(text: str) -> str:
         return text
     half = MAX_TEXT // 2
     return text[:half] + "\n" + text[-half:]
+
+
+_MARKER = re.compile(r"(?:answer|回答|解答|答え|答)\s*[:：]\s*", re.IGNORECASE)
+
+
+def final_answer(text: str) -> str:
+    """What follows the last answer marker on its line, else the last line that is not empty."""
+    ends = [marker.end() for marker in _MARKER.finditer(text)]
+    if ends and text[ends[-1] :].strip():
+        text = text[ends[-1] :].strip().splitlines()[0]
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else ""
 
 
 def plain_number(value: float | Decimal) -> float | str:
@@ -53,6 +67,7 @@ class BenchmarkScorer(AnswerScorer):
         value: bool | float,
         parsed: Any = None,
         failure: str | None = None,
+        parts: Mapping[str, float] | None = None,
         **details: Any,
     ) -> Score:
         """A score with what was read; `parsed` is None where that was nothing."""
@@ -63,5 +78,6 @@ class BenchmarkScorer(AnswerScorer):
             self.identity,
             parsed=parsed,
             failure=failure,
+            parts=parts or {},
             details=details,
         )

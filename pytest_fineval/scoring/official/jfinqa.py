@@ -11,7 +11,12 @@ from typing import Any
 from pydantic import Field
 
 from pytest_fineval.cases.model import Gold
-from pytest_fineval.scoring.official.base import BenchmarkScorer, gold_text, plain_number
+from pytest_fineval.scoring.official.base import (
+    BenchmarkScorer,
+    final_answer,
+    gold_text,
+    plain_number,
+)
 from pytest_fineval.scoring.score import Score
 from pytest_fineval.settings import Frozen
 
@@ -129,7 +134,6 @@ _SIGNS = {"¥": "yen", "$": "dollar"}
 _NUMBER = r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?"
 _PART = re.compile(rf"({_NUMBER})\s*(百万|千|万|億|兆)?\s*")
 _HEAD = re.compile(r"(?:約|およそ)?\s*([-+]?)\s*([¥$]?)\s*([-+]?)\s*")
-_MARKER = re.compile(r"(?:answer|回答|解答|答え|答)\s*[:：]\s*", re.IGNORECASE)
 _MINUS = str.maketrans(dict.fromkeys("−‐‑–—△▲", "-"))
 _MAX_DIGITS = 60
 # 9.9%減少 states a fall of 9.9 %; the longer word is tried first.
@@ -151,16 +155,6 @@ class Quantity:
     base: Decimal
     unit: str | None
     scaled: bool
-
-
-def final_answer(text: str) -> str:
-    """What follows the last answer marker, else the last line that is not empty."""
-    text = unicodedata.normalize("NFKC", text).strip()
-    ends = [marker.end() for marker in _MARKER.finditer(text)]
-    if ends and text[ends[-1] :].strip():
-        return text[ends[-1] :].strip().splitlines()[0].strip()
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else ""
 
 
 def read_quantity(text: str) -> Quantity | None:
@@ -215,7 +209,8 @@ def strict_match(
     """Compare the committed answer with the gold, units and periods included.
 
     Args:
-        answer: what the model wrote; its final answer is compared (see `final_answer`).
+        answer: what the model wrote; compared is what follows its last answer marker, else its
+            last line.
         gold: the gold answer.
         rel_tol: share of |gold| by which a number may differ, inclusive.
         scale: factor of the table's unit (1e6 for million yen), for golds written without unit.
@@ -225,7 +220,7 @@ def strict_match(
         in the gold's unit; a written unit has to be the gold's. Where the gold has no unit, an
         amount in yen may be meant in yen or in the unit it is written in, unless `scale` says.
     """
-    said = final_answer(answer)
+    said = _committed(answer)
     if not said:
         return False, "empty"
     wanted = read_quantity(unicodedata.normalize("NFKC", gold).strip())
@@ -239,6 +234,10 @@ def strict_match(
         return False, "wrong_currency" if "dollar" in (seen.unit, wanted.unit) else "unit_mismatch"
     tolerance = Decimal(str(rel_tol))
     return any(abs(s - w) <= tolerance * abs(w) for s, w in pairs), None
+
+
+def _committed(text: str) -> str:
+    return final_answer(unicodedata.normalize("NFKC", text))
 
 
 def _readings(
@@ -295,7 +294,7 @@ class StrictScorer(BenchmarkScorer):
         self.wanted = gold_text(gold)
 
     def judge(self, text: str) -> Score:
-        said = final_answer(text)
+        said = _committed(text)
         right, failure = strict_match(text, self.wanted, self.options.rel_tol, self.gold.scale)
         seen = read_quantity(said)
         parsed = plain_number(seen.number) if seen else None if failure else said
