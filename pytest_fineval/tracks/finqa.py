@@ -1,8 +1,9 @@
-"""FinQA: questions over a report page with a table, answered in free form."""
+"""FinQA: questions over a report page with a table, answered in free form or by a program."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pytest_fineval.cases.model import Candidate, Case, Gold, ScorerSpec
 from pytest_fineval.tracks.base import Record, Track, build_case, unique
@@ -12,6 +13,14 @@ INSTRUCTIONS = (
     "Write a share or a percentage with a percent sign or as a fraction."
 )
 """The strict rule reads 14.5% and 0.145 as one value, and 14.5 as another."""
+
+PROGRAM_INSTRUCTIONS = (
+    "Answer with a program alone: calls separated by ', ', each of two arguments, from add, "
+    "subtract, multiply, divide, exp, greater, table_max, table_min, table_sum, table_average. "
+    "#0 is the result of the first call; table calls take a row name and none; constants are "
+    "written const_100 or const_m1. Example: subtract(12, 10), divide(#0, 10)"
+)
+"""What a model has to know of the program language; the official scorer takes nothing else."""
 
 
 def build(records: Sequence[Record]) -> list[Case]:
@@ -23,10 +32,21 @@ def build(records: Sequence[Record]) -> list[Case]:
     Raises:
         InputError: a field is missing, or an id stands twice.
     """
-    return unique([_case(record) for record in records], records)
+    return unique([_case(record, programs=False) for record in records], records)
 
 
-def _case(record: Record) -> Case:
+def build_programs(records: Sequence[Record]) -> list[Case]:
+    """The same cases, answered by programs and scored as published.
+
+    The table stands in the scorer's options, too: table operations need it.
+    """
+    return unique([_case(record, programs=True) for record in records], records)
+
+
+def _case(record: Record, *, programs: bool) -> Case:
+    track = PROGRAMS if programs else TRACK
+    table = record.table("table")
+    options = {"table": table} if programs else {}
     passage = [*record.lines("pre_text"), *record.lines("post_text")]
     return build_case(
         record,
@@ -35,16 +55,16 @@ def _case(record: Record) -> Case:
         candidate=Candidate(
             question=record.need("qa.question"),
             text="\n".join(passage),
-            table=record.table("table"),
-            instructions=INSTRUCTIONS,
+            table=table,
+            instructions=PROGRAM_INSTRUCTIONS if programs else INSTRUCTIONS,
         ),
         gold=Gold(
             answer=record.need("qa.exe_ans", (int, float, str)),
             program=record.need("qa.program"),
         ),
-        scorer=ScorerSpec(name=TRACK.scorer),
+        scorer=ScorerSpec(name=track.scorer, **options),
         cluster=record.need("filename"),
-        track=TRACK.name,
+        track=track.name,
         tags={"language": "en"},
     )
 
@@ -60,3 +80,6 @@ TRACK = Track(
     scorer="finqa/strict",
     build=build,
 )
+
+PROGRAMS = replace(TRACK, name="finqa-programs", scorer="finqa/official", build=build_programs)
+"""Another protocol, so another track: its figures are not comparable with free answers."""

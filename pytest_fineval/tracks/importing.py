@@ -86,17 +86,19 @@ def import_jfinqa(
     return Imported(track.name, len(cases), tuple(written), runs)
 
 
-def import_finqa(source: Path, cases_path: Path) -> Imported:
+def import_finqa(source: Path, cases_path: Path, *, programs: bool = False) -> Imported:
     """`fineval import finqa FILE -o CASES`.
 
     Args:
         source: records of a split, JSONL or one JSON list.
         cases_path: where the cases go.
+        programs: ask for programs and score them as published (`finqa/official`), instead of free
+            answers (`finqa/strict`).
 
     Raises:
         InputError: a broken record, or an id that stands twice.
     """
-    return _import_cases(finqa.TRACK, source, cases_path)
+    return _import_cases(finqa.PROGRAMS if programs else finqa.TRACK, source, cases_path)
 
 
 def _import_cases(track: Track, source: Path, cases_path: Path) -> Imported:

@@ -138,14 +138,16 @@ MAX_FIGURES = 10
 
 _FIGURE = re.compile(
     r"(?<![\w.,])([-+]?)\s?([$€£¥]?)\s?([-+]?)"
-    r"([0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?![0-9])"
-    r"\s?-?(%|percentage points?\b|percent\b|basis points?\b|bps\b|pp\b"
-    r"|thousand\b|million\b|billion\b|trillion\b)?",
+    r"([0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(e[-+]?[0-9]{1,2})?"
+    r"(?:\s?-?(%|percentage points?|percent|basis points?|bps|pp"
+    r"|thousands?|millions?|billions?|trillions?|[kmb]n?))?(?!\w)",
     re.IGNORECASE,
 )
-_SHARES = {"%": 100, "percent": 100, "percentage point": 100, "pp": 100, "bp": 10_000}
-_SHARES["basis point"] = 10_000
+_CALCULATION = re.compile(r"[0-9)]\s?[+*/×^]\s?[$€£¥(]?[0-9]|[0-9] [-x] [$€£¥(]?[0-9]")
+_SHARES = {"%": 100, "percent": 100, "percentage point": 100, "pp": 100}
+_SHARES |= {"bp": 10_000, "basis point": 10_000}
 _SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
+_SCALES |= {"k": 1e3, "m": 1e6, "mn": 1e6, "b": 1e9, "bn": 1e9}
 _MINUS = str.maketrans(dict.fromkeys("−‐‑–—", "-"))
 _YES_NO = re.compile(r"\W{0,3}(yes|no)\b", re.IGNORECASE)
 
@@ -168,16 +170,17 @@ class Figure:
 def figures(text: str) -> list[Figure]:
     """The distinct numbers in a line of text, in its order.
 
-    A whole answer in parentheses is negative. Percent, percentage points and basis points are
-    fractions of 1; a currency sign says nothing.
+    What follows the last "=" or "≈" counts. A whole answer in parentheses is negative. Percent,
+    percentage points and basis points are fractions of 1; a currency sign says nothing.
     """
+    text = re.split(r"[=≈]", text)[-1]
     text = text.translate(_MINUS).strip()
     negative = text.startswith("(") and text.rstrip(".").endswith(")")
     found: list[Figure] = []
     for match in _FIGURE.finditer(text):
         sign = -1 if "-" in (match[1], match[3]) or negative else 1
-        unit = (match[5] or "").lower().removesuffix("s")
-        written = sign * float(match[4].replace(",", ""))
+        unit = (match[6] or "").lower().removesuffix("s")
+        written = sign * float(match[4].replace(",", "") + (match[5] or ""))
         value = written / _SHARES.get(unit, 1)
         figure = Figure(written, value, value * _SCALES.get(unit, 1))
         if figure not in found:
@@ -185,6 +188,11 @@ def figures(text: str) -> list[Figure]:
         if len(found) == MAX_FIGURES:
             break
     return found
+
+
+def is_calculation(text: str) -> bool:
+    """Whether an answer ends in a calculation that is not carried out."""
+    return _CALCULATION.search(re.split(r"[=≈]", text)[-1].translate(_MINUS)) is not None
 
 
 class StrictOptions(Frozen):
@@ -216,10 +224,10 @@ class StrictScorer(BenchmarkScorer):
             if label is None:
                 return self.failed("no_label")
             return self.verdict(label[1].lower() == self.wanted, label[1].lower())
-        seen = figures(re.split(r"[=≈]", said)[-1])
+        seen = figures(said)
         if not seen:
             return self.failed("no_number")
-        if len(seen) > 1:
+        if len(seen) > 1 or is_calculation(said):
             return self.failed("ambiguous")
         return self.verdict(
             any(self._close(value) for value in (seen[0].value, seen[0].scaled)),

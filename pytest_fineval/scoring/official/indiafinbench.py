@@ -71,7 +71,14 @@ MAX_WORDS = 40
 """Words an answer may always have; a longer one may have three times those of the reference."""
 
 _NEGATIONS = frozenset(["no", "not", "never", "neither", "nor", "none", "cannot", "without"])
-_QUANTITY = re.compile(r"(?<![\w.])(\d[\d,]*(?:\.\d+)?)\s*(per cent|percent|%|[a-z]+)?")
+# "Not more than ten" sets a bound and denies nothing.
+_BOUNDS = re.compile(
+    r"\b(?:not|no) (?:more|less|later|earlier|fewer) than\b|\bnot exceeding\b|\bnot only\b"
+)
+_QUANTITY = re.compile(
+    r"(?<![\w.])(?:(regulation|section|schedule|clause|rule|chapter|article)s?\s*)?"
+    r"(\d[\d,]*(?:\.\d+)?)(?:\([0-9a-z]{1,4}\))*\s*(per cent|percent|%|[a-z]+)?"
+)
 _UNITS = {
     "%": "percent",
     "per cent": "percent",
@@ -83,23 +90,28 @@ _UNITS = {
 }
 
 
-def quantities(text: str) -> set[tuple[str, str]]:
-    """Numbers with the unit word after them; without one the unit is empty."""
-    found = set()
-    for number, word in _QUANTITY.findall(text.lower()):
+def quantities(text: str) -> list[tuple[str, str]]:
+    """Numbers with the unit word after them, in order; without one the unit is empty.
+
+    The number of a regulation, section or the like is none.
+    """
+    found = []
+    for label, number, word in _QUANTITY.findall(text.lower()):
+        if label:
+            continue
         digits = number.replace(",", "").lstrip("0") or "0"
         if "." in digits:
             digits = digits.rstrip("0").rstrip(".")
-        found.add((digits, _UNITS.get(word, "")))
+        found.append((digits, _UNITS.get(word, "")))
     return found
 
 
 def strictly_correct(reference: str, answer: str, task_type: str) -> tuple[bool, str | None]:
     """The official verdict with what it does not see.
 
-    An answer is wrong if it is far longer than its reference, states a quantity that the
-    reference does not have (number and unit), or is negated where the reference is not. A
-    contradiction needs yes or no as its first word.
+    An answer is wrong if it is far longer than its reference, opens with no for yes or is negated
+    where the reference is not, does not state the first quantity of the reference, or gives one
+    of its numbers another unit. A contradiction needs yes or no as its first word.
 
     Returns:
         The verdict, and what decided against the answer.
@@ -114,17 +126,31 @@ def strictly_correct(reference: str, answer: str, task_type: str) -> tuple[bool,
     wanted, seen = normalize(reference), normalize(answer)
     if len(seen.split()) > max(MAX_WORDS, 3 * len(wanted.split())):
         return False, "too long"
-    if _negations(wanted) % 2 != _negations(seen) % 2:
+    if _negated(wanted) != _negated(seen):
         return False, "negation"
-    stated, known = quantities(answer), quantities(reference)
-    if stated - known:
+    if not _same_quantities(reference, answer):
         return False, "quantity"
+    stated, known = set(quantities(answer)), set(quantities(reference))
     same_numbers = bool(known) and stated == known
     return same_numbers or similarity(wanted, seen) >= THRESHOLD, None
 
 
-def _negations(text: str) -> int:
-    return sum(word in _NEGATIONS for word in text.replace(".", " ").split())
+def _negated(text: str) -> str | bool:
+    words = _BOUNDS.sub(" ", text).replace(".", " ").split()
+    if words and words[0] in {"yes", "no"}:
+        return words[0]
+    return sum(word in _NEGATIONS for word in words) % 2 == 1
+
+
+def _same_quantities(reference: str, answer: str) -> bool:
+    known, stated = quantities(reference), quantities(answer)
+    if known and known[0][0] not in {number for number, _ in stated}:
+        return False
+    for number, unit in stated:
+        units = {other for shared, other in known if shared == number and other}
+        if unit and units and unit not in units:
+            return False
+    return True
 
 
 # --- as scorers ---------------------------------------------------------------------------------

@@ -193,24 +193,28 @@ def strict_score(
     """The published metrics on numbers read as accounts write them.
 
     Differs from `score`: the number 0 is an answer, (1,234) and (12.5%) are negative, .5 and 1e5
-    have their values, a scale has to be one of SCALES (None is none), a count may be written 3.0.
+    have their values, 0 equals only 0, a scale has to be one of SCALES (None is none), a count may
+    be written 3.0.
     """
     scale = "" if answer_scale is None else answer_scale
     if scale not in SCALES:
         return Metrics()
-    if answer_type == "count":
-        gold = _plain(gold)
     golds = [_plain(item) for item in gold] if isinstance(gold, list) else _plain(gold)
     answers = [_plain(item) for item in (answer if isinstance(answer, list) else [answer])]
     if not any(answers):
         return Metrics()
-    return score(
-        "span" if answer_type == "count" else answer_type,
-        [golds] if answer_type == "count" else golds,
-        gold_scale,
-        answers,
-        scale,
-    )
+    if answer_type == "count":
+        answer_type = "arithmetic"  # which takes a count written 3.0
+    metrics = score(answer_type, golds, gold_scale, answers, scale)
+    # The metric rounds to two decimals before it scales, so that 0 would match 0.001 million.
+    if _zeros(golds) != _zeros(answers):
+        return Metrics(scale=metrics.scale)
+    return metrics
+
+
+def _zeros(answers: str | list[str]) -> int:
+    texts = answers if isinstance(answers, list) else [answers]
+    return sum(is_number(text) and to_number(text) == 0 for text in texts)
 
 
 def _plain(item: Any) -> str:

@@ -11,7 +11,7 @@ from pydantic import Field
 from pytest_fineval.cases.model import Gold
 from pytest_fineval.scoring.base import gold_fault
 from pytest_fineval.scoring.official.base import BenchmarkScorer, final_answer, plain_number
-from pytest_fineval.scoring.official.finqa import figures
+from pytest_fineval.scoring.official.finqa import figures, is_calculation
 from pytest_fineval.scoring.score import Score
 from pytest_fineval.settings import Frozen
 
@@ -115,10 +115,10 @@ class StrictScorer(BenchmarkScorer):
                 return self.failed("no_label")
             label = word[1].lower() in {"yes", "true"}
             return self.verdict(label == self.wanted, label)
-        seen = figures(re.split(r"[=≈]", said)[-1])
+        seen = figures(said)
         if not seen:
             return self.failed("no_number")
-        if len(seen) > 1:
+        if len(seen) > 1 or is_calculation(said):
             return self.failed("ambiguous")
         share = self.tolerance if self.options.rel_tol is None else self.options.rel_tol
         readings = (seen[0].written, seen[0].value, seen[0].scaled)
