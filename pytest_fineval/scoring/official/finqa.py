@@ -140,7 +140,7 @@ _FIGURE = re.compile(
     r"(?<![\w.,])([-+]?)\s?([$€£¥]?)\s?([-+]?)"
     r"([0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(e[-+]?[0-9]{1,2})?"
     r"(?:\s?-?(%|percentage points?|percent|basis points?|bps|pp"
-    r"|thousands?|millions?|billions?|trillions?|[kmb]n?))?(?!\w)",
+    r"|thousands?|millions?|billions?|trillions?|[kmb]n?))?(?!\w|[.,][0-9])",
     re.IGNORECASE,
 )
 _CALCULATION = re.compile(r"[0-9)]\s?[+*/×^]\s?[$€£¥(]?[0-9]|[0-9] [-x] [$€£¥(]?[0-9]")
