@@ -98,14 +98,16 @@ def bootstrap_mean(
     counts = np.unique(values, return_counts=True)[1]
     if method == "percentile" and counts.size == 2:
         law = binary_law_interval(int(counts[1]), values.size, confidence)
-        step = high - low
-        return Bootstrap(estimate, low + step * law.low, low + step * law.high, method, resamples)
-    means = resampled_means(values, resamples, np.random.default_rng(seed))
-    if method == "percentile":
-        ends = np.quantile(means, [tail, 1.0 - tail])
+        ends = low + (high - low) * np.array([law.low, law.high])
     else:
-        ends = np.quantile(means, _bca_levels(values, means, estimate, tail))
-    return Bootstrap(estimate, float(ends[0]), float(ends[1]), method, resamples)
+        means = resampled_means(values, resamples, np.random.default_rng(seed))
+        levels = [tail, 1.0 - tail]
+        if method == "bca":
+            levels = _bca_levels(values, means, estimate, tail)
+        ends = np.quantile(means, levels)
+    # Rounding may carry a mean of equal scores past them.
+    lower, upper = np.clip(ends, low, high).tolist()
+    return Bootstrap(estimate, lower, upper, method, resamples)
 
 
 def binary_law_interval(successes: int, n: int, confidence: float = 0.95) -> Interval:
