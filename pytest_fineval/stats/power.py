@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from pytest_fineval.stats._check import count, normal_quantile, share
-from pytest_fineval.stats.paired import binomial_upper, mcnemar_min_b
+from pytest_fineval.stats.paired import binomial_upper
 
 PowerTest = Literal["exact_drop", "midp_drop"]
 
@@ -277,25 +277,3 @@ def signflip_min_n(alpha: float) -> int:
     while 0.5**n > alpha:
         n += 1
     return n
-
-
-def can_block(n: int, alpha: float, checks: int, test: PowerTest | Literal["signflip"]) -> bool:
-    """Whether a check of n cases (or clusters) could block at all, beside the other checks.
-
-    Args:
-        n: cases, or clusters where the test flips cluster sums, at least 0.
-        alpha: family-wise level, in (0, 1).
-        checks: number of checks in the Holm family, at least 1.
-        test: the test that decides the check.
-
-    Returns:
-        True when n one-way flips would reach alpha / checks.
-
-    Raises:
-        ValueError: outside the ranges.
-    """
-    if count(checks, "checks") == 0:
-        raise ValueError("a family has at least one check")
-    level = share(alpha, "alpha") / checks
-    needed = signflip_min_n(level) if test == "signflip" else mcnemar_min_b(level, test)
-    return count(n, "n") >= needed

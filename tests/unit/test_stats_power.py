@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_fineval.stats.paired import mcnemar, mcnemar_min_b
+from pytest_fineval.stats.paired import mcnemar
 from pytest_fineval.stats.permutation import signflip
 from pytest_fineval.stats.power import (
-    can_block,
     cases_needed,
     flip_rates,
     mcnemar_power,
@@ -114,28 +113,6 @@ def test_the_smallest_number_of_differences_is_the_first_that_can_reach_alpha(al
     assert n == 1 or signflip([0.1] * (n - 1)).pvalue > alpha
 
 
-@pytest.mark.parametrize(
-    ("n", "alpha", "checks", "test", "expected"),
-    [
-        (4, 0.05, 5, "midp_drop", False),
-        (6, 0.05, 6, "midp_drop", True),
-        (5, 0.05, 6, "midp_drop", False),
-        (20, 0.01, 1, "midp_drop", True),
-        (4, 0.05, 1, "signflip", False),
-        (5, 0.05, 1, "signflip", True),
-        (0, 0.05, 1, "exact_drop", False),
-    ],
-)
-def test_a_check_can_block_from_the_smallest_count_on(n, alpha, checks, test, expected):
-    assert can_block(n, alpha, checks, test) is expected
-
-
-def test_a_check_can_block_exactly_when_losing_all_its_cases_would():
-    for n in range(1, 12):
-        assert can_block(n, 0.05, 6, "midp_drop") is (mcnemar(n, 0).midp_drop <= 0.05 / 6)
-        assert can_block(n, 0.05, 6, "midp_drop") is (n >= mcnemar_min_b(0.05 / 6))
-
-
 def test_rates_that_cannot_be_are_refused():
     with pytest.raises(ValueError, match="exceeds 1"):
         mcnemar_power(10, 0.7, 0.5, 0.05)
@@ -147,7 +124,5 @@ def test_rates_that_cannot_be_are_refused():
         mcnemar_power(10, 0.1, 0.1, 0.05, "chi2")
     with pytest.raises(ValueError, match="discordance"):
         minimum_detectable_drop(10, 1.5)
-    with pytest.raises(ValueError, match="at least one check"):
-        can_block(10, 0.05, 0, "midp_drop")
     with pytest.raises(ValueError, match="n must be at least 1"):
         minimum_detectable_mean_drop(0, 0.1)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pytest_fineval.gate.decide import decide_counts
 from pytest_fineval.stats import (
     agreement,
     bootstrap,
@@ -171,31 +172,22 @@ def _rank_correlation(a: Any, b: Any) -> dict[str, float | None]:
 def _gate_decision(
     categories: dict[str, dict[str, Any]], alpha: float, overall: float | None = None
 ) -> dict[str, Any]:
-    checks = dict(categories)
-    if overall is not None:
-        pooled = {key: sum(check[key] for check in checks.values()) for key in ("n", "b", "c")}
-        checks["overall"] = {**pooled, "max_drop": overall}
-    p_values = [paired.mcnemar(check["b"], check["c"]).midp_drop for check in checks.values()]
-    outcomes: dict[str, Any] = {}
-    corrected = multiplicity.holm(p_values)
-    for (name, check), p, p_holm in zip(checks.items(), p_values, corrected, strict=True):
-        n, b, c = check["n"], check["b"], check["c"]
-        upper = intervals.tango_upper(n, b, c)
-        over = (b - c) / n > check["max_drop"] + 1e-9
-        outcomes[name] = {
-            "can_block": power.can_block(n, alpha, len(checks), "midp_drop"),
-            "drop": (b - c) / n,
-            "p": p,
-            "p_holm": p_holm,
-            "outcome": ("block" if p_holm <= alpha else "inconclusive") if over else "pass",
-            "drop_upper95": upper,
-            "proven": not over and upper <= check["max_drop"],
-        }
-    worst = max(
-        (found["outcome"] for found in outcomes.values()),
-        key=("pass", "inconclusive", "block").index,
-    )
-    return {"verdict": worst, "checks": outcomes}
+    verdict, checks = decide_counts(categories, alpha, overall)
+    return {
+        "verdict": verdict,
+        "checks": {
+            name: {
+                "can_block": ruling.can_block,
+                "drop": evidence.drop,
+                "p": evidence.measured.p if evidence.measured else 1.0,
+                "p_holm": ruling.p_holm,
+                "outcome": ruling.outcome,
+                "drop_upper95": evidence.measured.upper if evidence.measured else None,
+                "proven": ruling.proven,
+            }
+            for name, (evidence, ruling) in checks.items()
+        },
+    }
 
 
 def _interval_of(function: Callable[..., intervals.Interval]) -> Callable[..., list[float]]:
