@@ -38,6 +38,8 @@ RESAMPLES = 99_999
 
 _LATTICE_WORK = 400_000_000  # additions; about half a second
 _LATTICE_DENOMINATOR = 10_000
+_CONVOLUTION_WORK = 2_000_000_000  # multiplications; about a second
+_TABLE_WORK = 5_000_000  # sums kept in dictionaries; about a second
 _ENUMERATED_FLIPS = 36  # two halves of 2^18 sums
 _ENUMERATED_SUBSETS = 20
 _ENUMERATED_DRAWS = 5_000
@@ -195,7 +197,7 @@ def within_case_permutation(
     pools = np.split(steps, np.cumsum([pooled[i].size for i in alive])[:-1])
     own, _ = _whole_units_like(np.concatenate([new[i] for i in alive]), everything)
     observed = int(own.sum())
-    if slack == 0 and _span(pools, draws) * len(pools) <= _LATTICE_WORK:
+    if slack == 0 and _is_convolvable(pools, draws):
         lower, equal = _convolved(pools, draws, observed)
         enumerated = True
     else:
@@ -327,11 +329,16 @@ def _random_subset_means(sums: Floats, sizes: Floats) -> Floats:
     return means
 
 
-def _span(pools: Sequence[Ints], draws: Sequence[int]) -> int:
-    """Number of units between the least and the greatest total that the draws can give."""
-    least = sum(int(pool[:size].sum()) for pool, size in zip(pools, draws, strict=True))
-    most = sum(int(pool[-size:].sum()) for pool, size in zip(pools, draws, strict=True))
-    return most - least
+def _is_convolvable(pools: Sequence[Ints], draws: Sequence[int]) -> bool:
+    """Whether the exact law of the total takes about a second at most."""
+    total = tabled = 0
+    for pool, size in zip(pools, draws, strict=True):
+        span = int(pool[-size:].sum() - pool[:size].sum())
+        total += span
+        if np.unique(pool).size > 2:  # two values have a closed form
+            tabled += pool.size * size * min(span + 1, math.comb(pool.size, size))
+    # Each case's law is folded over the law of the cases before it.
+    return total * total // 2 <= _CONVOLUTION_WORK and tabled <= _TABLE_WORK
 
 
 def _convolved(pools: Sequence[Ints], draws: Sequence[int], observed: int) -> tuple[float, float]:
@@ -349,17 +356,34 @@ def _convolved(pools: Sequence[Ints], draws: Sequence[int], observed: int) -> tu
 @lru_cache(maxsize=4096)
 def _draw_law(pool: tuple[int, ...], size: int) -> tuple[int, Floats]:
     """Law of the sum of `size` values drawn without replacement: its least sum, probabilities."""
+    ways = _ways_of_two(pool, size) if len(set(pool)) == 2 else _ways(pool, size)
+    least, most = min(ways), max(ways)
+    everything = math.comb(len(pool), size)
+    law = np.zeros(most - least + 1)
+    for subtotal, number in ways.items():
+        law[subtotal - least] = number / everything
+    return least, law
+
+
+def _ways(pool: tuple[int, ...], size: int) -> dict[int, int]:
+    """In how many ways `size` values of the pool give each sum."""
     ways: list[dict[int, int]] = [{0: 1}, *({} for _ in range(size))]
     for value in pool:
         for taken in range(size, 0, -1):
             for subtotal, number in ways[taken - 1].items():
                 ways[taken][subtotal + value] = ways[taken].get(subtotal + value, 0) + number
-    least, most = min(ways[size]), max(ways[size])
-    everything = math.comb(len(pool), size)
-    law = np.zeros(most - least + 1)
-    for subtotal, number in ways[size].items():
-        law[subtotal - least] = number / everything
-    return least, law
+    return ways[size]
+
+
+def _ways_of_two(pool: tuple[int, ...], size: int) -> dict[int, int]:
+    """The same for a pool of two values, such as 0 and 1: hypergeometric."""
+    low, high = min(pool), max(pool)
+    highs = pool.count(high)
+    lows = len(pool) - highs
+    return {
+        low * (size - taken) + high * taken: math.comb(highs, taken) * math.comb(lows, size - taken)
+        for taken in range(max(0, size - lows), min(size, highs) + 1)
+    }
 
 
 def _drawn(

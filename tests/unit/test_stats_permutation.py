@@ -261,6 +261,23 @@ def test_one_sample_each_side_is_mcnemar_with_midp():
     assert (found.exact, found.midp) == (0.0625, 0.03515625)
 
 
+@pytest.mark.parametrize("size", [1000, 10_000])
+def test_graded_samples_beyond_the_exact_law_are_sampled_within_seconds(size):
+    rng = np.random.default_rng(14)
+    scores = rng.integers(0, size + 1, (30, 12)) / size
+    start = time.process_time()
+    found = within_case_permutation(scores[:, :6].tolist(), scores[:, 6:].tolist())
+    assert not found.enumerated
+    assert time.process_time() - start < 10
+
+
+def test_thousands_of_samples_of_one_case_are_exact():
+    found = within_case_permutation([[1] * 1010 + [0] * 990], [[1] * 990 + [0] * 1010])
+    assert found.enumerated
+    # hypergeometric: ten below its mean with variance 250, half a case for continuity
+    assert found.exact == pytest.approx(0.5 * math.erfc(9.5 / math.sqrt(250) / 2**0.5), abs=1e-4)
+
+
 def test_samples_that_never_differ_give_p_of_one():
     for old, new in (([], []), ([[1, 1]], [[1]]), ([[0], [1]], [[0], [1]])):
         found = within_case_permutation(old, new)
