@@ -239,3 +239,16 @@ def test_too_few_values_are_refused():
         ttest_pooled([1.0], [0.0])
     with pytest.raises(ValueError, match="at least 2 groups"):
         anova_oneway([[1.0, 2.0]])
+
+
+@pytest.mark.parametrize("alternative", ["greater", "less", "two-sided"])
+@pytest.mark.parametrize("zero_method", ["wilcox", "pratt"])
+def test_the_corrected_asymptotic_test_is_scipys(alternative, zero_method):
+    from scipy.stats import wilcoxon
+
+    d = [0.25, 0.25, -0.25, 0.5, 0.0, 0.75, -0.5, 0.25, 1.0, 0.0]
+    theirs = wilcoxon(
+        d, zero_method=zero_method, correction=True, alternative=alternative, method="asymptotic"
+    )
+    ours = wilcoxon_asymptotic(d, zero_method, alternative, correction=True)
+    assert ours.pvalue == pytest.approx(theirs.pvalue, abs=1e-12)
