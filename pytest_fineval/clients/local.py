@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -20,7 +21,9 @@ from pytest_fineval.settings import ModelSettings
 CONTEXT = 4096
 """Tokens of prompt and answer together; the model was trained on 8192."""
 
-THREADS = 2
+MOST_THREADS = 2
+"""More gain nothing on a model this small. The number of threads does not change the text."""
+
 KEY = "FINEVAL_LOCAL_KEY"
 
 
@@ -94,8 +97,11 @@ def _serve(path: Path, name: str, key: str) -> Any:
     # What an earlier prompt left in the cache was computed in other batches: see the class.
     params.cache_prompt = False
     params.cache_ram_mib = 0
+    # The threads wait for each other in a loop, so one that is kept from its core stalls all: a core
+    # is left for the tests.
+    count = max(1, min(MOST_THREADS, (os.cpu_count() or 1) - 1))
     for threads in (params.cpuparams, params.cpuparams_batch):
-        threads.n_threads = THREADS
+        threads.n_threads = count
         threads.poll = 0  # do not spin while waiting: the cores are shared with the tests
     params.warmup = False
     params.verbosity = 0
