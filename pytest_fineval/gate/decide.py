@@ -40,7 +40,6 @@ class Ruling:
     p_holm: float
     needs: int
     can_block: bool
-    over: bool
     proven: bool
     outcome: Outcome
     note: str
@@ -141,15 +140,11 @@ def _rule(evidence: Evidence, p_holm: float, level: float, alpha: float) -> Ruli
     if over:
         outcome = "block" if p_holm <= alpha else "inconclusive"
     bound = measured.upper
-    proven = (
-        not over
-        and bound is not None
-        and evidence.max_drop is not None
-        and bound <= evidence.max_drop
-    )
+    # The bound never lies below the drop: a check that is over its limit is never proven.
+    proven = bound is not None and evidence.max_drop is not None and bound <= evidence.max_drop
     can_block = measured.reachable >= needs
     note = _note(evidence, measured, outcome, needs, significant=p_holm <= alpha, proven=proven)
-    return Ruling(p_holm, needs, can_block, over, proven, outcome, note)
+    return Ruling(p_holm, needs, can_block, proven, outcome, note)
 
 
 def _no_pairs(evidence: Evidence, level: float) -> Ruling:
@@ -158,7 +153,7 @@ def _no_pairs(evidence: Evidence, level: float) -> Ruling:
     note = "no pairs: nothing to compare"
     if not evidence.required:
         note = f"no positive case here; at least {needs} are needed to block"
-    return Ruling(1.0, needs, False, False, False, outcome, note)
+    return Ruling(1.0, needs, False, False, outcome, note)
 
 
 def _note(

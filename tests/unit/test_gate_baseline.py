@@ -150,6 +150,14 @@ def test_a_file_that_is_no_baseline_is_refused(tmp_path, text):
         load(path)
 
 
+def test_a_key_that_stands_twice_is_refused(tmp_path):
+    text = make().baseline.to_bytes().decode()
+    path = tmp_path / "main.json"
+    path.write_text(text.replace('"reason": "first"', '"reason": "first", "reason": "second"'))
+    with pytest.raises(InputError, match='"reason" stands in it twice'):
+        load(path)
+
+
 def test_nan_is_no_score(tmp_path):
     text = make().baseline.to_bytes().decode()
     path = tmp_path / "main.json"
@@ -268,7 +276,8 @@ def test_one_recording_replayed_twice_is_not_two_samples():
 
 
 def test_a_must_pass_case_has_to_be_right_in_every_sample():
-    one = run(ones(4, CATS, wrong=1), fields={"reasoning-00": {"must_pass": True}})
+    scores = {"extraction": [[1.0, 1.0]], "reasoning": [[1.0, 0.0]]}
+    one = run(scores, fields={"reasoning-00": {"must_pass": True}})
     with pytest.raises(InputError, match="must-pass but not right in every sample: reasoning-00"):
         make(one)
 

@@ -165,6 +165,15 @@ def test_a_record_that_nobody_planned_is_invalid():
     assert "not planned: stray" in found.cause
 
 
+def test_a_record_of_another_version_of_a_case_is_invalid():
+    one = candidate(ones(4))
+    older = one.records[0].case.model_copy(update={"digest": "e" * 64})
+    bad = (one.records[0].model_copy(update={"case": older}), *one.records[1:])
+    found = verdict(replace(one, records=bad), baseline(run(ones(4))))
+    assert (found.outcome, found.exit_code) == ("invalid", 1)
+    assert "not planned: classification-00" in found.cause
+
+
 @pytest.mark.parametrize(
     ("status", "words"),
     [("not_run", "spend cap"), ("unchecked", "never checked"), ("pending", "fineval rescore")],
@@ -206,6 +215,18 @@ def test_a_configuration_fault_is_named_before_a_measurement_fault():
     one = candidate({**ones(4), "ranking": right(3)})
     found = verdict(replace(one, records=one.records[1:]), baseline(run(ones(4))))
     assert found.exit_code == 4
+    assert any(note.startswith("also invalid: lost") for note in found.notes)
+
+
+def test_another_scorer_found_in_the_records_is_named_before_a_lost_record():
+    one = candidate(ones(4))
+    score = one.records[5].score.model_copy(update={"scorer": "numeric@2"})
+    bad = one.records[5].model_copy(update={"score": score})
+    found = verdict(
+        replace(one, records=(*one.records[1:5], bad, *one.records[6:])), baseline(run(ones(4)))
+    )
+    assert found.exit_code == 4
+    assert "numeric@2" in found.cause
     assert any(note.startswith("also invalid: lost") for note in found.notes)
 
 
@@ -413,6 +434,13 @@ def test_a_flip_needs_the_majority_of_the_samples():
     assert [(flip.case, flip.kind) for flip in found.flips] == [("reasoning-00", "lost")]
 
 
+def test_half_of_the_samples_right_is_not_right():
+    base = baseline(run({"reasoning": [[1.0, 1.0]] * 3}), categories=ONE)
+    after = {"reasoning": [[0.0, 1.0], [1.0, 1.0], [1.0, 1.0]]}
+    found = verdict(candidate(after), base)
+    assert [(flip.case, flip.after) for flip in found.flips] == [("reasoning-00", 0.5)]
+
+
 def test_a_pass_mark_decides_what_counts_as_right():
     fields = {f"reasoning-{k:02}": {"pass_mark": 0.7} for k in range(3)}
     base = baseline(run({"reasoning": [[0.9], [0.8], [0.2]]}, fields=fields), categories=ONE)
@@ -465,6 +493,13 @@ def test_a_mean_far_below_the_floor_blocks_though_nothing_dropped():
     line = check(found, "reasoning floor")
     assert (line.kind, line.test, line.floor, line.other) == ("floor", "wilson", 0.9, "Wilson")
     assert "reasoning floor: 0.500 is below 0.900" in found.cause
+
+
+def test_a_mean_equal_to_the_floor_is_not_below_it_whatever_the_last_bit():
+    gate = {"floor": {"reasoning": 0.1 + 0.2}}
+    base = baseline(run({"reasoning": right(10, 7)}), categories=ONE, gate=gate)
+    line = check(verdict(candidate({"reasoning": right(10, 7)}), base), "reasoning floor")
+    assert (line.candidate < line.floor, line.outcome) == (True, "pass")
 
 
 def test_a_mean_just_below_the_floor_is_inconclusive():
@@ -527,6 +562,16 @@ def test_the_bytes_do_not_depend_on_any_order(random, values):
     random.shuffle(names)
     shuffled = base.model_copy(update={"cases": {name: base.cases[name] for name in names}})
     assert verdict(other, shuffled).to_bytes() == expected
+
+
+def test_the_bytes_of_an_invalid_run_do_not_depend_on_the_order_of_its_records():
+    one = candidate(ones(4))
+    bad = tuple(record.model_copy(update={"status": "not_run"}) for record in one.records)
+    base = baseline(run(ones(4)))
+    forward = verdict(replace(one, records=bad), base)
+    backward = verdict(replace(one, records=bad[::-1]), base)
+    assert forward.outcome == "invalid"
+    assert forward.to_bytes() == backward.to_bytes()
 
 
 @settings(max_examples=20, deadline=None)
