@@ -120,6 +120,8 @@ def test_a_gold_that_is_no_number_or_bool_is_named(gold):
         ("1,234.5", (1, 234.5)),
         ("3 > 2", True),
         ("not 0", True),
+        ("5 and 1,234", (1, 234)),
+        ("0 or 7", 7),
         ("abs(-5)", 5),
         (" 5", 5),
         ("'a'", "a"),

@@ -1,8 +1,9 @@
 """Values of Python expressions without evaluating them as code.
 
 Two published scorers call `eval` on model text. This reader gives the same values for what such
-text can sensibly hold: literals, arithmetic, comparisons, sequences and a few named functions of
-numbers. It walks a syntax tree, never runs one, and bounds length, depth and the size of numbers.
+text can sensibly hold: literals, arithmetic, comparisons, logic, sequences and a few named
+functions of numbers. It walks a syntax tree, never runs one, and bounds length, depth and the size
+of numbers.
 """
 
 from __future__ import annotations
@@ -48,7 +49,6 @@ _UNARY: Mapping[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.UAdd: operator.pos,
     ast.USub: operator.neg,
     ast.Invert: operator.invert,
-    ast.Not: operator.not_,
 }
 _COMPARE: Mapping[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq,
@@ -114,6 +114,10 @@ class _Reader:
         match node:
             case ast.Constant(value=value):
                 return self._bounded(value)
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return not self.read(operand)
+            case ast.BoolOp(op=op, values=values):
+                return self._either(values, stops_at=isinstance(op, ast.Or))
             case ast.UnaryOp(op=op, operand=operand):
                 return self._bounded(_UNARY[type(op)](self._number(operand)))
             case ast.BinOp(left=left, op=op, right=right):
@@ -126,6 +130,8 @@ class _Reader:
                 return [self.read(item) for item in items]
             case ast.Set(elts=items):
                 return {self.read(item) for item in items}
+            case ast.Dict(keys=[]):
+                return Opaque()
             case ast.Call(func=function, args=arguments, keywords=[]):
                 return self._call(function, [self.read(item) for item in arguments])
             case ast.Name(id=name) if hasattr(builtins, name):
@@ -147,6 +153,14 @@ class _Reader:
             if grows.get(type(op), 0) > MAX_BITS:
                 raise NoValueError("too large")
         return self._bounded(_BINARY[type(op)](left, right))
+
+    def _either(self, values: list[ast.expr], *, stops_at: bool) -> Any:
+        value: Any = None
+        for each in values:
+            value = self.read(each)
+            if bool(value) == stops_at:
+                break
+        return value
 
     def _compare(self, left: Any, ops: list[ast.cmpop], others: list[ast.expr]) -> bool:
         for op, other in zip(ops, others, strict=True):
