@@ -86,7 +86,7 @@ def to_number(text: str) -> float | int | None:
         value = value * factor(scale_word[0])
     if _IN_PARENTHESES.search(text):
         value = -value
-    return round(value * 0.01 if _PERCENT.search(text) else value, 4)
+    return round(value * 0.01 if _PERCENT.search(text.strip()) else value, 4)
 
 
 def normalize(text: str) -> str:
