@@ -145,7 +145,7 @@ def resolve(text: str, reading: Reading, ask: Ask, note: Decimal | None) -> Cand
         candidate.year_like = _is_year_like(reading) and ask.unit.kind != "year"
         if ask.unit.kind in {"money", "percent", "pp", "bps", "ratio", "x", "shares"}:
             noun = _NOUN.match(text, reading.end)
-            candidate.noun = bool(noun and noun.group(1) not in _NO_NOUN and reading.plain)
+            candidate.noun = bool(noun and noun.group(1) not in _NO_NOUN and (reading.plain or reading.spelled))
     return candidate
 
 

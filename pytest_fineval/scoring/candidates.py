@@ -105,8 +105,9 @@ def read(text: str, located: Located, ask: Ask) -> list[Candidate]:
         _weigh(text, start, candidate, brackets)
         found.append(candidate)
     if not any(c.fits and not c.label for c in found):
+        written = [(c.reading.start, c.reading.end) for c in found]
         for reading in find_spelled(text, ask.style, start, end):
-            if noise.covered(code, reading.at) or noise.covered(spans, reading.at):
+            if any(noise.covered(taken, reading.at) for taken in (code, spans, written)):
                 continue
             candidate = resolve(text, reading, ask, note)
             _weigh(text, start, candidate, brackets)

@@ -32,11 +32,12 @@ _PARTS = {"half": (1, 2), "halves": (1, 2), "third": (1, 3), "thirds": (1, 3), "
           "eighths": (1, 8)}  # fmt: skip
 _BIG.update({word + "s": value for word, value in list(_BIG.items())})
 
-_CARDINAL = "|".join(sorted([*_UNITS, *_TENS, "hundred", "nil", "dozen", *_BIG], key=len, reverse=True))
+_START = "|".join(sorted([*_UNITS, *_TENS, "nil"], key=len, reverse=True))
+_CARDINAL = "|".join(sorted([*_UNITS, *_TENS, "hundred", "dozen", *_BIG], key=len, reverse=True))
 _PART = "|".join(sorted(_PARTS, key=len, reverse=True))
 WORD_NUMBER = re.compile(
-    rf"\b(?:(?:an?\s+(?=half|third|quarter|hundred|thousand|million|billion|lakh|crore|dozen))?"
-    rf"(?:{_CARDINAL}|half|quarter|third)\b(?:(?:[\s-]+(?:and\s+)?(?:an?\s+)?|\s+(?=point\b))"
+    rf"\b(?:(?:an?\s+(?:hundred|thousand|million|billion|lakh|crore|dozen|half|third|quarter)"
+    rf"|{_START}|half|hundred|dozen)\b(?:(?:[\s-]+(?:and\s+)?(?:an?\s+)?|\s+(?=point\b))"
     rf"(?:{_CARDINAL}|{_PART}|point)\b){{0,16}})",
     re.IGNORECASE,
 )
