@@ -1,0 +1,6 @@
+import pytest
+
+
+@pytest.mark.fineval("cases/extraction.jsonl")
+def test_extraction(fineval):
+    fineval.check()

@@ -1,0 +1,6 @@
+import pytest
+
+
+@pytest.mark.fineval("cases/ranking.jsonl")
+def test_ranking(fineval):
+    fineval.check()
