@@ -218,8 +218,7 @@ def _sign(given: argparse.Namespace) -> int:
 
 def _verify(given: argparse.Namespace) -> int:
     from pytest_fineval.gate import baseline
-    from pytest_fineval.gate.preflight import ALLOWED_SIGNERS
-    from pytest_fineval.gate.signoff import verify
+    from pytest_fineval.gate.signoff import ALLOWED_SIGNERS, verify
 
     signers = given.allowed_signers or given.file.parent / ALLOWED_SIGNERS
     signer = verify(given.file, signers)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -91,7 +92,7 @@ class Project:
                 request = build_request(case.candidate, settings).digest
                 for sample in range(samples):
                     answer = Answer(text=texts[case.id], source="recording")
-                    recordings.add(request, sample, answer, case=case.id)
+                    recordings.add(request, sample, answer, case=case.id, replace=True)
         recordings.compact()
 
     def right(self, *but: str) -> dict[str, str]:
@@ -99,8 +100,10 @@ class Project:
         return {case.id: "7" if case.id in but else str(case.gold.answer) for case in self.cases}
 
     def pytest(self, *arguments: str) -> pytest.RunResult:
-        """Real pytest in a process of its own, in the project's folder."""
-        return self.pytester.runpytest_subprocess("evals", *arguments)
+        """Real pytest in the project's folder; in a process of its own where workers start."""
+        if "-n" in arguments:
+            return self.pytester.runpytest_subprocess("evals", *arguments)
+        return self.pytester.runpytest_inprocess("evals", *arguments)
 
     def baseline(self, model: str = "old", *, signed: bool = True) -> Path:
         """Run a model, propose the run as the baseline, sign it with a fresh key."""
@@ -130,7 +133,11 @@ class Project:
     def fineval(self, *arguments: str, fails: bool = False) -> subprocess.CompletedProcess[str]:
         """The command line in a process of its own."""
         done = subprocess.run(
-            ["fineval", *arguments], cwd=self.root, capture_output=True, text=True, check=False
+            [str(Path(sys.executable).with_name("fineval")), *arguments],
+            cwd=self.root,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert fails or done.returncode == 0, done.stdout + done.stderr
         return done

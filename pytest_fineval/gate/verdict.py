@@ -65,7 +65,6 @@ class Verdict(Frozen):
     """
 
     format: int = 1
-    run_id: str
     model: str
     split: str
     mode: Mode
@@ -135,7 +134,6 @@ def judge(
         mode = "full"
     ordered = sorted(records, key=lambda record: record.key)
     base = Verdict(
-        run_id=manifest.run_id,
         model=manifest.candidate,
         split=manifest.split,
         mode=mode,

@@ -15,7 +15,8 @@ from pytest_fineval.cases.model import digest
 from pytest_fineval.errors import InputError
 from pytest_fineval.gate import baseline as baselines
 from pytest_fineval.gate.baseline import Baseline
-from pytest_fineval.gate.preflight import ALLOWED_SIGNERS, preflight
+from pytest_fineval.gate.preflight import preflight
+from pytest_fineval.gate.signoff import ALLOWED_SIGNERS
 from pytest_fineval.gate.verdict import Verdict, judge
 from pytest_fineval.session.collect import Plan
 from pytest_fineval.session.options import Options

@@ -109,7 +109,7 @@ def test_what_is_left_out_by_choice_is_not_judged(ready, arguments):
 
 def test_a_single_file_is_not_judged(ready):
     ready.answers("new", ready.right())
-    done = ready.pytester.runpytest_subprocess("evals/test_extraction.py")
+    done = ready.pytester.runpytest_inprocess("evals/test_extraction.py")
     assert done.ret == 0
     assert ready.verdict()["outcome"] == "not_judged"
     assert "test_reasoning.py" in last_line(done)

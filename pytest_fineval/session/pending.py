@@ -1,0 +1,46 @@
+"""Scores that wait for the encoder: computed once, after the last item, on the controller."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pytest_fineval.cases import files
+from pytest_fineval.settings import Settings
+from pytest_fineval.store.manifest import Manifest
+from pytest_fineval.store.record import Key, Record, status_of
+from pytest_fineval.store.run import Amendment
+
+
+def amendments(
+    manifest: Manifest, records: Mapping[Key, Record], settings: Settings
+) -> list[Amendment]:
+    """The final score of every record whose score is pending, in the order of their keys.
+
+    Raises:
+        MeasurementError: a text has no cached embedding and no encoder is installed.
+    """
+    pending = [records[key] for key in sorted(records) if records[key].status == "pending"]
+    if not pending:
+        return []
+    # Imported here: without a summary in the run nothing of the encoder's side is loaded.
+    from pytest_fineval.scoring.embeddings import EmbeddingCache, cache_path, default_embedder
+    from pytest_fineval.scoring.text import complete, finish_pending
+
+    wanted = {record.case.id for record in pending}
+    gold = {
+        located.case.id: str(located.case.gold.answer)
+        for names in manifest.suites.values()
+        for name in names
+        for located in files.read(settings.root / name, settings.categories)
+        if located.case.id in wanted
+    }
+    texts = [(record.answer.text if record.answer else "", gold[record.case.id]) for record in pending]
+    cache = EmbeddingCache.load(cache_path(settings.root / settings.recordings))
+    cosines = finish_pending(texts, cache, default_embedder)
+    found = []
+    for record, cosine in zip(pending, cosines, strict=True):
+        assert record.score is not None  # noqa: S101 - a pending record has one
+        score = complete(record.score, cosine)
+        status = status_of(score, record.case.pass_mark)
+        found.append(Amendment(amends=record.key, status=status, score=score))
+    return found
