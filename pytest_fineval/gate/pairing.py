@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from pytest_fineval.gate.baseline import Baseline, BaselineCase
@@ -25,26 +26,26 @@ class Pair:
     case: BaselineCase
     records: tuple[Record, ...]
 
-    @property
+    @cached_property
     def before(self) -> float:
         """Mean of the baseline's samples."""
         return math.fsum(self.case.scores) / len(self.case.scores)
 
-    @property
+    @cached_property
     def scores(self) -> tuple[float, ...]:
         """The candidate's samples; whatever brought no answer counts 0."""
         return tuple(record.value for record in self.records)
 
-    @property
+    @cached_property
     def after(self) -> float:
         """Mean of the candidate's samples."""
         return math.fsum(self.scores) / len(self.records)
 
-    @property
+    @cached_property
     def was_right(self) -> bool:
         return _mostly_right(self.case.scores, self.case.pass_mark)
 
-    @property
+    @cached_property
     def is_right(self) -> bool:
         return _mostly_right(self.scores, self.case.pass_mark)
 
