@@ -59,6 +59,13 @@ def read(path: Path, categories: Iterable[str]) -> list[Located]:
         except ValidationError as error:
             problems.append(InputError("; ".join(faults(error, Case)), path=path, line=number))
             continue
+        try:
+            _ = case.digest  # kept by the case; strict JSON, so NaN is refused here
+        except ValueError:
+            problems.append(
+                InputError("holds NaN or infinity, which is no JSON value", path=path, line=number)
+            )
+            continue
         located = Located(case, path, number)
         if case.id in first_line:
             earlier = first_line[case.id]

@@ -211,7 +211,7 @@ def _answer(record: Record) -> str:
     if record.answer is None:
         return f"no answer ({record.note or record.status})"
     if record.answer.error is not None:
-        return f"no answer: {record.answer.error.kind}: {visible(record.answer.error.message)}"
+        return f"no answer: {record.answer.error.kind}: {visible(record.answer.error.message, 300)}"
     return visible(record.answer.text)
 
 

@@ -105,9 +105,7 @@ class Candidate:
 
 _NOUN = re.compile(r"[ \u00a0-]([a-z]{3,})")
 _NO_NOUN = frozenset(
-    "and are but for from has have had its per the than that this was were which with will would after"
-    " before during versus compared over under into year quarter below above because since while when"
-    " where being plus minus less more times only rounded approximately about (in or increase decrease".split()
+    ["and", "are", "but", "for", "from", "has", "have", "had", "its", "per", "the", "than", "that", "this", "was", "were", "which", "with", "will", "would", "after", "before", "during", "versus", "compared", "over", "under", "into", "year", "quarter", "below", "above", "because", "since", "while", "when", "where", "being", "plus", "minus", "less", "more", "times", "only", "rounded", "approximately", "about", "(in", "or", "increase", "decrease"]
 )
 
 
@@ -145,7 +143,9 @@ def resolve(text: str, reading: Reading, ask: Ask, note: Decimal | None) -> Cand
         candidate.year_like = _is_year_like(reading) and ask.unit.kind != "year"
         if ask.unit.kind in {"money", "percent", "pp", "bps", "ratio", "x", "shares"}:
             noun = _NOUN.match(text, reading.end)
-            candidate.noun = bool(noun and noun.group(1) not in _NO_NOUN and (reading.plain or reading.spelled))
+            candidate.noun = bool(
+                noun and noun.group(1) not in _NO_NOUN and (reading.plain or reading.spelled)
+            )
     return candidate
 
 
@@ -188,7 +188,11 @@ def _fit(text: str, reading: Reading, ask: Ask) -> tuple[str | None, Decimal, bo
         return (None if seen in allowed else "unit_mismatch"), _ONE, reading.scale is not None
     if unit.kind == "shares":
         fits = seen in {None, "shares"}
-        return (None if fits else "unit_mismatch"), _ONE, seen == "shares" or reading.scale is not None
+        return (
+            (None if fits else "unit_mismatch"),
+            _ONE,
+            seen == "shares" or reading.scale is not None,
+        )
     if seen is None:
         return (None if reading.scale is None else "unit_mismatch"), _ONE, False
     factor = units.factor(seen, unit.kind)
@@ -241,7 +245,10 @@ _DIRECTION = re.compile(
     r"|(?P<loss>loss(?:es)?|deficit|shortfall|outflows?)|(?P<profit>profits?|income|earnings|surplus|inflows?))\b",
     re.IGNORECASE,
 )
-_TO = re.compile(r"\bto\s+(?:about |approximately |roughly |around |just |nearly |a |an? (?:net )?loss of )?$", re.IGNORECASE)
+_TO = re.compile(
+    r"\bto\s+(?:about |approximately |roughly |around |just |nearly |a |an? (?:net )?loss of )?$",
+    re.IGNORECASE,
+)
 _DIRECTION_AFTER = re.compile(
     r"\s?(?:year[- ]over[- ]year |yoy |\w+ )?(?:(?P<down>decreas\w*|declin\w*|drop|fall|lower|reduction|contraction|less|below|loss|down)"
     r"|(?P<up>increase|growth|rise|gain|higher|improvement|up|above))\b",

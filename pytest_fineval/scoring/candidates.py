@@ -90,7 +90,9 @@ def read(text: str, located: Located, ask: Ask) -> list[Candidate]:
     """All candidates of the located text, with what speaks for and against each."""
     start, end = located.start, located.end
     spans = noise.label_spans(text, start, end) if not ask.keeps_labels else []
-    code = [match.span() for match in noise.CODE.finditer(text, start, end)] if "```" in text else []
+    code = (
+        [match.span() for match in noise.CODE.finditer(text, start, end)] if "```" in text else []
+    )
     if code and not "".join(_outside(text, start, end, code)).strip():
         code = []
     note = _note(text, ask)
@@ -311,13 +313,17 @@ def pick_prose(text: str, pool: list[Candidate], ask: Ask) -> Pick:
             return _judged(Pick("chain", chained, candidates=pool), here, ask)
     fitting = [c for c in pool if c.fits and not c.label]
     said = noise.non_answer(text)
-    asides = [span for span in spans if noise.ASIDE.search(text[slice(*span)])] if len(spans) > 1 else []
+    asides = (
+        [span for span in spans if noise.ASIDE.search(text[slice(*span)])] if len(spans) > 1 else []
+    )
     for candidate in fitting:
         candidate.aside = noise.covered(asides, candidate.reading.at)
     best = _best(fitting) if fitting else None
     if said and (best is None or said[1] < best.reading.start):
         return Pick("non_answer", failure=said[0], candidates=pool)
-    if best is None or (best.weak and any(c.problem for c in pool if not c.label and not c.operand)):
+    if best is None or (
+        best.weak and any(c.problem for c in pool if not c.label and not c.operand)
+    ):
         return _unfit("last_candidate", pool) or Pick("last_candidate", failure="no_number", candidates=pool)  # fmt: skip
     rivals = [c for c in _tier(fitting) if c is not best and not agree(c, best, ask)]
     stage = "last_candidate" if rivals else "candidate"
@@ -381,7 +387,9 @@ def _judged(picked: Pick, here: list[Candidate], ask: Ask) -> Pick:
     for candidate in here:
         if candidate is chosen or candidate.range_with is chosen or candidate.hedges is chosen:
             if candidate.range_with is not None:
-                return Pick(picked.stage, failure="range", ambiguous=True, candidates=picked.candidates)
+                return Pick(
+                    picked.stage, failure="range", ambiguous=True, candidates=picked.candidates
+                )
             other = candidate.hedges
             if other is not None:
                 kept = _one_value(other, candidate, ask)

@@ -43,7 +43,9 @@ _KIND_WORDS = {
     "date": r"|(?:final\s+)?date",
     "multi": r"",
 }
-_TAG = re.compile(r"<(?P<tag>answer|final_answer|final)>(?P<text>.*?)</(?P=tag)>", re.DOTALL | re.IGNORECASE)
+_TAG = re.compile(
+    r"<(?P<tag>answer|final_answer|final)>(?P<text>.*?)</(?P=tag)>", re.DOTALL | re.IGNORECASE
+)
 _CONNECTOR = (
     r"(?:\s*\([^()\n]{0,40}\))?(?:\s+(?:to|for|in|of)\b[^.:=\n]{1,80}?)?"
     r"(?:\s*\"?\s*(?:[:=：]+|->|→|[-–—](?=\s))\s*|\s+(?:is|was|are|would be|should be|comes to)(?=[\s:])(?:\s*:)?\s*(?:therefore|thus|approximately)?\s*)"
@@ -208,7 +210,7 @@ def _parse(text: str, wanted: tuple[str, ...]) -> tuple[Any, tuple[int, int] | N
     best: tuple[Any, tuple[int, int]] | None = None
     at, attempts = text.find("{"), 0
     unclosed = False
-    while 0 <= at and attempts < _ATTEMPTS:
+    while at >= 0 and attempts < _ATTEMPTS:
         attempts += 1
         value, stop = _decode(text, at)
         if stop is None:
@@ -324,7 +326,11 @@ def _scope(text: str, at: int, kind: str) -> tuple[int, int] | None:
         return start, len(text) if end < 0 else end
     end = text.find("\n", start)
     end = len(text) if end < 0 else end
-    if at > 0 and text[max(0, at - 12) : at].rstrip().endswith('":') or '":' in text[max(0, at - 4) : at]:
+    if (
+        (at > 0
+        and text[max(0, at - 12) : at].rstrip().endswith('":'))
+        or '":' in text[max(0, at - 4) : at]
+    ):
         end = _json_field_end(text, start, end)
     return start, end
 

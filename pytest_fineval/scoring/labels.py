@@ -105,7 +105,9 @@ class LabelScorer(AnswerScorer):
             name = match.group()
             if len(name) == 1 and not re.search(rf"(?<!\w){name.upper()}(?!\w)", text):
                 continue
-            if _NEGATION.search(plain[: match.start()]) or _WRONG_AFTER.search(plain[match.end() :]):
+            if _NEGATION.search(plain[: match.start()]) or _WRONG_AFTER.search(
+                plain[match.end() :]
+            ):
                 continue
             found.append(self._label_of[name])
         return found

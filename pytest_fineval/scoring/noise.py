@@ -97,9 +97,7 @@ REFUSAL = re.compile(
     r"|\bI (?:must |have to )?(?:decline|refuse)\b|\bagainst my (?:guidelines|policy)",
     re.IGNORECASE,
 )
-_MISSING_VERB = (
-    r"(?:disclos|report|provid|stat|specif|giv|mention|show|break|broken|identif)"
-)
+_MISSING_VERB = r"(?:disclos|report|provid|stat|specif|giv|mention|show|break|broken|identif)"
 NO_ANSWER = re.compile(
     r"\bnot\s+(?:\w+ly\s+|been\s+|explicitly\s+)?"
     r"(?:disclosed|reported|provided|stated|specified|given|mentioned|shown|available|applicable"

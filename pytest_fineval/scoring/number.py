@@ -53,8 +53,7 @@ _NOTE = (
 )
 _NOTE_AFTER = re.compile(rf"\s*\(\s*{_NOTE}[^()\n]{{0,40}}\)|,?\s+in\s+(?P<plain>thousands|millions|billions|lakhs?|crores?)\b", re.IGNORECASE)  # fmt: skip
 _LINKING = frozenset(
-    "is was are were be been being of to at by equals equal equaled totaled totalled reached came"
-    " approximately about roughly nearly around than a an the reported posted recorded us".split()
+    ["is", "was", "are", "were", "be", "been", "being", "of", "to", "at", "by", "equals", "equal", "equaled", "totaled", "totalled", "reached", "came", "approximately", "about", "roughly", "nearly", "around", "than", "a", "an", "the", "reported", "posted", "recorded", "us"]
 )
 _LAST_WORD = re.compile(r"([A-Za-z]+)$")
 
@@ -178,9 +177,7 @@ def _read(text: str, match: re.Match[str], style: Style, start: int, end: int) -
     return reading
 
 
-def _set_value(
-    text: str, reading: Reading, match: re.Match[str], style: Style, end: int
-) -> None:
+def _set_value(text: str, reading: Reading, match: re.Match[str], style: Style, end: int) -> None:
     """Value, last place and significant digits of the token, powers and fractions included."""
     alone = match.group("alone")
     if alone:
@@ -325,8 +322,10 @@ def _look_left(text: str, reading: Reading, floor: int) -> None:
             opened = at = end - 1
         elif char in "~≈":
             at = end - 1
-        elif not reading.currencies and (found := units.currency_before(text, end)) and (
-            found[0] >= floor and (end == at or text[found[0] : end] != "R")
+        elif (
+            not reading.currencies
+            and (found := units.currency_before(text, end))
+            and (found[0] >= floor and (end == at or text[found[0] : end] != "R"))
         ):
             at, reading.currencies = found
         elif char.isalpha() or char == ".":

@@ -268,7 +268,11 @@ def _with_siblings(written: str, siblings: dict[str, Any]) -> str:
     first = next(iter(find_numbers(written, Style())), None)
     if first is None:
         return written
-    text = written[first.start : first.end] if written.strip() == written[first.start : first.end] else ""
+    text = (
+        written[first.start : first.end]
+        if written.strip() == written[first.start : first.end]
+        else ""
+    )
     if not text:
         return written
     for key in ("scale", "unit", "units", "currency"):
@@ -326,7 +330,9 @@ def compare(
         readings.append(("bare_ratio", ratio.value or Decimal(0), ratio.half_unit))
     if options.accept_base_units and candidate.reading.scale is None and ask.scale != 1:
         shift = ask.scale
-        readings.append(("base_units", ARITHMETIC.divide(declared, shift), candidate.half_unit / shift))
+        readings.append(
+            ("base_units", ARITHMETIC.divide(declared, shift), candidate.half_unit / shift)
+        )
     for name, value, half_unit in readings:
         passed = within(value, expected, ask.abs_tol, ask.rel_tol)
         if passed is None and options.accept_rounding:
@@ -384,4 +390,12 @@ def _shown(candidate: Candidate) -> dict[str, Any]:
     }
 
 
-__all__ = ["NumericOptions", "NumericScorer", "ReasoningScorer", "ask_of", "compare", "noise", "within"]
+__all__ = [
+    "NumericOptions",
+    "NumericScorer",
+    "ReasoningScorer",
+    "ask_of",
+    "compare",
+    "noise",
+    "within",
+]

@@ -82,10 +82,7 @@ _COMMANDS = {
     "euro": "€",
     "pounds": "£",
 }
-_WRAPPERS = (
-    "text textbf textit textrm texttt textsf mathrm mathbf mathit mathsf operatorname mbox hbox"
-    " emph underline color bf"
-).split()
+_WRAPPERS = ["text", "textbf", "textit", "textrm", "texttt", "textsf", "mathrm", "mathbf", "mathit", "mathsf", "operatorname", "mbox", "hbox", "emph", "underline", "color", "bf"]
 _BOXES = ("boxed", "fbox", "framebox")
 _FRACTIONS = ("frac", "dfrac", "tfrac", "cfrac")
 
@@ -148,7 +145,9 @@ _EDIT = re.compile(
     re.VERBOSE,
 )
 # An opening dollar of TeX math: it hugs what follows, as the closing one hugs what precedes.
-_MATH = re.compile(r"(?<![\\$A-Za-z0-9])\$(?=[^\s$])((?:[^$\\\n]|\\[^\n]){1,400})(?<=\S)\$(?![\d$])")
+_MATH = re.compile(
+    r"(?<![\\$A-Za-z0-9])\$(?=[^\s$])((?:[^$\\\n]|\\[^\n]){1,400})(?<=\S)\$(?![\d$])"
+)
 _PLAIN_MATH = re.compile(r"[-+−(]?[\d.,]{1,30}\)?%?")
 _ESCAPED = {"(": " ", ")": " ", "[": " ", "]": " ", ",": "\u00a0", ";": " ", ":": " ", "!": "",
             " ": " ", "\\": "\n"}  # fmt: skip

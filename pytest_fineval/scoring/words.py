@@ -8,13 +8,14 @@ from decimal import Decimal
 _UNITS = {
     word: number
     for number, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
-        " fifteen sixteen seventeen eighteen nineteen".split()
+        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
     )
 }
 _TENS = {
     word: 10 * number
-    for number, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)
+    for number, word in enumerate(
+        ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], 2
+    )
 }
 _TENS["fourty"] = 40
 _BIG = {
@@ -87,7 +88,9 @@ def words_to_decimal(text: str) -> tuple[Decimal, Decimal | None] | None:
             if seen and group:
                 total, group = _add_scaled(total, group, factor)
             else:
-                total, group = _add_scaled(total, Decimal(1), factor) if not total else (total * factor, group)
+                total, group = (
+                    _add_scaled(total, Decimal(1), factor) if not total else (total * factor, group)
+                )
             scaled, seen, place = True, False, None
         else:
             return None

@@ -34,7 +34,9 @@ def amendments(
         for located in files.read(settings.root / name, settings.categories)
         if located.case.id in wanted
     }
-    texts = [(record.answer.text if record.answer else "", gold[record.case.id]) for record in pending]
+    texts = [
+        (record.answer.text if record.answer else "", gold[record.case.id]) for record in pending
+    ]
     cache = EmbeddingCache.load(cache_path(settings.root / settings.recordings))
     cosines = finish_pending(texts, cache, default_embedder)
     found = []
