@@ -64,8 +64,9 @@ def write(summary: Summary, out: Writer, show: Literal["lost", "wrong", "all"]) 
 
 def write_verdict(verdict: Verdict, out: Writer) -> None:
     """The last line: the verdict and its cause."""
-    word = verdict.outcome.replace("_", " ").upper()
-    out.write_line(f"fineval: {word}: {verdict.cause}", **COLOUR[verdict.outcome])
+    word = verdict.outcome.replace("_", " ")
+    cause = verdict.cause.removeprefix(f"{word}: ")
+    out.write_line(f"fineval: {word.upper()}: {cause}", **COLOUR[verdict.outcome])
 
 
 _HEAD = (

@@ -94,6 +94,12 @@ class AnswerScorer:
             return self.failed(
                 "error", stage="scorer", exception=f"{type(error).__name__}: {error}"
             )
+        if self.gold.answer is None and getattr(self.options, "unanswerable", False):
+            # The value is missing and the answer says so: that is the right answer.
+            credited = score.failure == "no_answer"
+            score = replace(
+                score, value=float(credited), failure=None if credited else score.failure
+            )
         if not math.isfinite(score.value):
             return self.failed("error", stage="scorer", exception="score is not finite")
         return (

@@ -253,6 +253,15 @@ def _answer_in(value: Any, wanted: tuple[str, ...]) -> tuple[Any, dict[str, Any]
     return None
 
 
+def json_scalar(value: Any) -> Any:
+    """A JSON value without the one-element lists around it; empty text and lists are None."""
+    for _ in range(JSON_DEPTH):
+        if not (isinstance(value, list) and len(value) == 1):
+            break
+        value = value[0]
+    return None if value in ("", []) else value
+
+
 def marked(view: View, options: CommonOptions, kind: str) -> Located | None:
     """Stage 4: the text that the last answer tag, non-empty box or answer marker commits to."""
     found: list[Located] = []
@@ -275,6 +284,7 @@ def marked(view: View, options: CommonOptions, kind: str) -> Located | None:
     return found[0] if found else None
 
 
+_FIRM = re.compile(r"answer|[:=：#]|->|→", re.IGNORECASE)
 _MARKERS: dict[tuple[str, str], re.Pattern[str]] = {}
 
 
@@ -298,12 +308,19 @@ def _marker(locale: str, kind: str) -> re.Pattern[str]:
 
 
 def _last_marker(text: str, pattern: re.Pattern[str], kind: str) -> tuple[int, int] | None:
-    """The scope of the last marker that something follows."""
+    """The scope of the last marker that something follows.
+
+    Other kinds than numbers have many marker words: there `Label: x` beats `the label is x`.
+    """
     last: tuple[int, int] | None = None
+    strong = False
     for match in pattern.finditer(text):
         scope = _scope(text, match.end(), kind)
-        if scope is not None and not _opens_reasoning(text, match, scope):
-            last = scope
+        if scope is None or _opens_reasoning(text, match, scope):
+            continue
+        firm = kind == "number" or bool(_FIRM.search(match.group()))
+        if firm or not strong:
+            last, strong = scope, firm
     return last
 
 

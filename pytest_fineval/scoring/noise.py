@@ -107,7 +107,8 @@ NO_ANSWER = re.compile(
     r"(?:determin|calculat|comput|find|found|deriv|locat|identif|infer|tell|say|know|verif|establish|ascertain|estimat|access|see)"
     r"|\b(?:no|not enough|insufficient|lack(?:s|ing)?(?: the)?|without)\s+(?:\w+\s+){0,2}"
     r"(?:information|data|disclosure|figure|detail|context)s?\b"
-    r"|\b(?:don't|do not|doesn't|does not)\s+(?:have|know|appear)\b|\bno access\b|\bhave no (?:way|access|information|data)"
+    r"|\b(?:don't|do not|doesn't|does not)\s+(?:know\b|appear in|have (?:\w+ ){0,2}(?:access|information|data|details|figures|context|enough))"
+    r"|\bno access\b|\bhave no (?:way|access|information|data)"
     r"|\b(?:filing|document|report|text|passage|table|excerpt|context|statements?|10-[KQ])\b[^.\n]{0,30}\b(?:do|does)(?:n't| not)\s+(?:list|include|contain|present)"
     r"|\bundisclosed\b|\bunknown\b|\bno (?:such )?(?:figure|amount|value|answer|number) (?:is|was|can)\b",
     re.IGNORECASE,

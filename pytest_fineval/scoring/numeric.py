@@ -170,13 +170,11 @@ class NumericScorer(AnswerScorer):
         ambiguous: bool = False,
         details: dict[str, Any] | None = None,
     ) -> Score:
-        """A non-answer: right where the case has no answer and the text says that it is missing."""
-        credited = self.options.unanswerable and self.expected is None and failure == "no_answer"
         return Score(
-            1.0 if credited else 0.0,
+            0.0,
             self.identity,
             parsed=as_json(parsed),
-            failure=None if credited else failure,
+            failure=failure,
             stage=stage,
             ambiguous=ambiguous,
             details=details or {},
