@@ -225,7 +225,7 @@ class RankingScorer(AnswerScorer):
         span = (0, len(text))
         for start, end in _sentence_spans(text):
             here = [mention for mention in mentions if start <= mention.start < end]
-            if len({m.label for m in here}) > len({m.label for m in best}):
+            if _richness(here) > _richness(best):
                 best, span = here, (start, end)
         if len({mention.label for mention in best}) < 2:
             first = list(dict.fromkeys(mention.label for mention in mentions))
@@ -267,7 +267,7 @@ _NUMBERED = re.compile(
 )
 _BULLETED = re.compile(r"[ \t]*(?P<rank>)[-*•+–][ \t]+(?P<entry>\S.*)")
 _SPLIT = re.compile(r",|;|>|<|→|->|\n|\bthen\b|\bfollowed by\b|\band\b|\bahead of\b|\bover\b")
-_TIE_GAP = re.compile(r"=|\btied?\b|\bequal")
+_TIE_GAP = re.compile(r"=|\btied? with\b|\bequal(?:s| to)\b")
 _TIED_AFTER = re.compile(r"\s+(?:(?:are|were|is)\s+)?(?:tied|equal)\b|\s*\(tied?\)")
 _PAIR_GAP = re.compile(r"\s*(?:and|&|/)\s*")
 _LINE_END = re.compile(r"\n")
@@ -354,6 +354,11 @@ def _blocks(text: str, pattern: re.Pattern[str]) -> list[list[re.Match[str]]]:
             blocks[-1].append(match)
         at += len(line) + 1
     return [block for block in blocks if len(block) > 1]
+
+
+def _richness(mentions: list[Mention]) -> tuple[int, int]:
+    """More distinct names first, then fewer repetitions."""
+    return len({mention.label for mention in mentions}), -len(mentions)
 
 
 def _cells(line: str) -> list[str]:
