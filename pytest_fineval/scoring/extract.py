@@ -40,7 +40,7 @@ _KIND_WORDS = {
     r"|conclusion|prediction|stance|judge?ment|opinion|choice|option|assessment|determination)",
     "boolean": r"|(?:final\s+)?(?:verdict|decision|conclusion|label)",
     "ranking": r"|(?:final\s+)?(?:ranking|rank order|order|ranked list|ranked order)",
-    "date": r"|(?:final\s+)?date",
+    "date": "",
     "multi": r"",
 }
 _TAG = re.compile(
