@@ -15,8 +15,10 @@ from pytest_fineval.scoring.base import AnswerScorer, NoOptions, gold_fault
 from pytest_fineval.scoring.embeddings import ENCODER, Embedder, EmbeddingCache, cosines
 from pytest_fineval.scoring.score import Score
 
-_TOKEN = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 MOST_CHARACTERS = 20_000
+"""Characters of an answer that are compared; a summary is never that long."""
+
+_TOKEN = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 
 
 class Rouge(NamedTuple):
@@ -29,11 +31,21 @@ class Rouge(NamedTuple):
 
 def tokens(text: str) -> list[str]:
     """Runs of letters, marks and digits after NFKC and casefold: Russian and Hindi words count."""
-    return _TOKEN.findall(unicodedata.normalize("NFKC", text[:MOST_CHARACTERS]).casefold())
+    found: list[str] = _TOKEN.findall(
+        unicodedata.normalize("NFKC", text[:MOST_CHARACTERS]).casefold()
+    )
+    return found
 
 
 def rouge_l(answer: str, reference: str) -> Rouge:
     """ROUGE-L by the longest common subsequence of tokens, without stemming.
+
+    Args:
+        answer, reference: of each at most 20,000 characters count.
+
+    Returns:
+        precision (share of the answer's tokens), recall (share of the reference's), F1; all 0
+        when either text has no token.
 
     Source: Lin (2004); equal to the package rouge-score on English text.
     """
@@ -80,17 +92,29 @@ def finish_pending(
     """Cosine of each (answer, reference) pair, rounded to 6 decimals.
 
     Args:
+        texts: what was answered and what was wanted.
         cache: embeddings by content; only what it lacks is encoded.
         embedder: makes the encoder; called only when something is missing.
 
     Raises:
         MeasurementError: something is missing and no encoder is installed.
     """
-    return cosines([(a[:MOST_CHARACTERS], r) for a, r in texts], cache, embedder)
+    return cosines([(a[:MOST_CHARACTERS], r[:MOST_CHARACTERS]) for a, r in texts], cache, embedder)
 
 
 def complete(score: Score, cosine: float) -> Score:
-    """The final score of a pending summary."""
-    parts = {**score.parts, "cosine": cosine}
-    value = (max(0.0, cosine) + parts["rouge_l"]) / 2
-    return replace(score, value=min(1.0, value), parts=parts, pending=())
+    """The final score of a pending summary: mean of ROUGE-L F1 and cosine, the latter clipped at 0.
+
+    Args:
+        score: what `SummaryScorer` gave; one that is not pending is returned as it is.
+        cosine: in [-1, 1]; kept unclipped in `parts`.
+    """
+    if "cosine" not in score.pending:
+        return score
+    value = (max(0.0, cosine) + score.parts["rouge_l"]) / 2
+    return replace(
+        score,
+        value=min(1.0, value),
+        parts={**score.parts, "cosine": cosine},
+        pending=tuple(part for part in score.pending if part != "cosine"),
+    )
