@@ -184,7 +184,7 @@ def _fit(text: str, reading: Reading, ask: Ask) -> tuple[str | None, Decimal, bo
     if unit.kind in {"count", "number"}:
         allowed = {None, "shares", "days", "weeks", "months", "quarters", "years"}
         if unit.kind == "number":
-            allowed = {None, "x"}
+            allowed = {None, "x", "ratio"}
         return (None if seen in allowed else "unit_mismatch"), _ONE, reading.scale is not None
     if unit.kind == "shares":
         fits = seen in {None, "shares"}

@@ -89,6 +89,10 @@ def _not_a_number(whole: str, stage: str, ask: Ask) -> Pick | None:
 def read(text: str, located: Located, ask: Ask) -> list[Candidate]:
     """All candidates of the located text, with what speaks for and against each."""
     start, end = located.start, located.end
+    fraction = _FRACTION.fullmatch(text, start, end)
+    if fraction:
+        bar = fraction.start("bar")
+        text = f"{text[:bar]}⁄{text[bar + 1 :]}"
     spans = noise.label_spans(text, start, end) if not ask.keeps_labels else []
     code = (
         [match.span() for match in noise.CODE.finditer(text, start, end)] if "```" in text else []
@@ -115,8 +119,16 @@ def read(text: str, located: Located, ask: Ask) -> list[Candidate]:
             _weigh(text, start, candidate, brackets)
             found.append(candidate)
         found.sort(key=lambda c: c.reading.start)
+    if len(found) == 1 and not found[0].reading.name:
+        reading = found[0].reading
+        if not (text[start : reading.start].strip() or text[reading.end : end].strip(" .\n")):
+            found[0].label = False  # what is all of an answer is no label within it
     _join(text, found, ask)
     return found
+
+
+_FRACTION = re.compile(r"[\s$(*]*[-−]?\d[\d,.]{0,20}\s?(?P<bar>/)\s?\d[\d,.]{0,20}[\s$).*]*")
+"""A text that is one fraction: elsewhere a stroke divides, and its sides are operands."""
 
 
 def _outside(text: str, start: int, end: int, spans: list[tuple[int, int]]) -> Iterator[str]:
@@ -188,7 +200,11 @@ _COMPARISON = re.compile(
     r"|vs\b|versus|compared",
     re.IGNORECASE,
 )
-_RANGE_LINK = re.compile(r"\s*(?:-|–|—|to|and|through|bis|à|до)\s*", re.IGNORECASE)
+_RESTATING = re.compile(
+    r"[ \u00a0]*\([ ]?(?:i\.e\.,?|that is,?|equivalent(?:ly)?(?: to)?|about|approximately|approx\.?|roughly|or about|=|equal to)\s*",
+    re.IGNORECASE,
+)
+_RANGE_LINK = re.compile(r"\s*(?:-|–|—|~|to|and|through|bis|à|до)\s*", re.IGNORECASE)
 _OR_LINK = re.compile(
     r"[\s,;(]*\b(?:and/)?or\b[\s,]*(?:(?:about|approximately|roughly|maybe|possibly|perhaps|even|alternatively|equivalently|around"
     r"|nearly|some|else|rather|just|i\.e\.|~|≈|=)[\s,]*){0,3}\(?",
@@ -213,12 +229,13 @@ def _join(text: str, found: list[Candidate], ask: Ask) -> None:
             if _either(text, a.start, gap) and first.fits and second.fits:
                 second.hedges = first
             continue
-        if b.bracketed and first.fits and not gap.strip(" \u00a0~≈"):
+        beside = (b.bracketed and not gap.strip(" \u00a0~≈")) or _RESTATING.fullmatch(gap)
+        if beside and first.fits:
             if first.explicit or not second.explicit:
                 second.restates = first
                 trailing = text[b.end : b.end + 40].partition(")")[0]
-                rounded = agree(first, second, ask)
-                if second.fits and not rounded and not _COMPARISON.search(trailing):
+                alike = first.explicit == second.explicit and second.fits
+                if alike and not agree(first, second, ask) and not _COMPARISON.search(trailing):
                     first.contradicted = True
             continue
         if not second.fits:
@@ -280,9 +297,6 @@ def pick_marked(text: str, located: Located, pool: list[Candidate], ask: Ask) ->
     said = noise.non_answer(located.text)
     if said:
         return Pick(stage, failure=said[0], candidates=pool)
-    labelled = [c for c in pool if c.label and c.fits and not c.reading.name]
-    if labelled and not any(not c.label for c in pool) and len(located.text.strip()) < 24:
-        return Pick(stage, labelled[-1], candidates=pool)
     return _unfit(stage, pool)
 
 
@@ -319,7 +333,7 @@ def pick_prose(text: str, pool: list[Candidate], ask: Ask) -> Pick:
     for candidate in fitting:
         candidate.aside = noise.covered(asides, candidate.reading.at)
     best = _best(fitting) if fitting else None
-    if said and (best is None or said[1] < best.reading.start):
+    if said and (best is None or said[1] < best.reading.start or _supposed(text, spans, best)):
         return Pick("non_answer", failure=said[0], candidates=pool)
     if best is None or (
         best.weak and any(c.problem for c in pool if not c.label and not c.operand)
@@ -329,6 +343,16 @@ def pick_prose(text: str, pool: list[Candidate], ask: Ask) -> Pick:
     stage = "last_candidate" if rivals else "candidate"
     picked = Pick(stage, best, ambiguous=bool(rivals), candidates=pool)
     return _judged(picked, fitting, ask)
+
+
+_SUPPOSED = re.compile(r"\b(?:if|assum\w+|suppos\w+|hypothetical\w*)\b", re.IGNORECASE)
+
+
+def _supposed(text: str, spans: list[tuple[int, int]], candidate: Candidate) -> bool:
+    """Whether the sentence of a candidate sets it under a condition."""
+    at = candidate.reading.start
+    start = max((span[0] for span in spans if span[0] <= at), default=0)
+    return _SUPPOSED.search(text, start, at) is not None
 
 
 def _labelled(text: str, pool: list[Candidate], ask: Ask) -> Candidate | None:

@@ -21,7 +21,7 @@ _ATTEMPTS = 48
 _THINK = "think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis"
 _THINK_TAG = re.compile(rf"<(?P<close>/?)(?:antml:)?(?:{_THINK})\s*>", re.IGNORECASE)
 _RUN_ON = re.compile(
-    r"\n[ \t]*(?:[*_#]{0,4}[ \t]*)(?:(?:next |new )?(?:question|problem|exercise)[ \t]*\#?\d{0,4}[ \t]*[*_]{0,3}[ \t]*[:.)]"
+    r"\n[ \t]*(?:[*_#]{0,4}[ \t]*)(?:(?:next |new )?(?:question|problem|exercise)[ \t]*(?:\#?\d{0,4}[ \t]*[*_]{0,3}[ \t]*[:.)]|\#?\d{1,4}[ \t]*[*_]{0,3}[ \t]*(?=\n))"
     r"|Q[ \t]*[*_]{0,3}:|(?:user|human)[ \t]*[*_]{0,3}:|<\|?(?:user|im_start|endoftext|eot_id)\|?>)",
     re.IGNORECASE,
 )

@@ -109,7 +109,7 @@ NO_ANSWER = re.compile(
     r"(?:information|data|disclosure|figure|detail|context)s?\b"
     r"|\b(?:don't|do not|doesn't|does not)\s+(?:know\b|appear in|have (?:\w+ ){0,2}(?:access|information|data|details|figures|context|enough))"
     r"|\bno access\b|\bhave no (?:way|access|information|data)"
-    r"|\b(?:filing|document|report|text|passage|table|excerpt|context|statements?|10-[KQ])\b[^.\n]{0,30}\b(?:do|does)(?:n't| not)\s+(?:list|include|contain|present)"
+    r"|\b(?:filing|document|report|text|passage|table|excerpt|context|statements?|10-[KQ])\b[^.\n]{0,30}\b(?:do|does)(?:n't| not)\s+(?:list|include|contain|present|say|tell|address|cover)"
     r"|\bundisclosed\b|\bunknown\b|\bno (?:such )?(?:figure|amount|value|answer|number) (?:is|was|can)\b",
     re.IGNORECASE,
 )

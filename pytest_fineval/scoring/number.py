@@ -24,10 +24,10 @@ ARITHMETIC = Context(prec=60, Emax=999_999, Emin=-999_999)
 _ONE = Decimal(1)
 _VULGAR = {"½": "0.5", "¼": "0.25", "¾": "0.75", "⅓": None, "⅔": None, "⅛": "0.125", "⅜": "0.375",
            "⅝": "0.625", "⅞": "0.875", "⅕": "0.2", "⅖": "0.4", "⅗": "0.6", "⅘": "0.8"}  # fmt: skip
-_SPACED = r"\d{1,3}(?:\u00a0\d{3})+(?:[.,]\d+)?(?!\d)|\d{1,3}(?: \d{3}){2,}(?:[.,]\d+)?(?!\d)"
+_SPACED = r"\d{1,3}(?:\u00a0\d{3})+(?:[.,]\d+)?(?!\d)|\d{1,3}(?:[ ]\d{3}){2,}(?:[.,]\d+)?(?!\d)"
 _SPACED_ONCE = r"\d{1,3}(?:[ \u00a0]\d{3})+(?:[.,]\d+)?(?!\d)"
 _TOKEN = r"""
-    (?P<digits>%s|\d+(?:[.,']\d+)*|(?<![\w.])[.]\d+)
+    (?P<digits>%s|\d+(?:[.,'_]\d+)*|(?<![\w.])[.]\d+)
     (?:(?P<exponent>[eE][+−-]?\d{1,20})(?![\w.]*\d))?
     (?:\ ?(?P<vulgar>[½¼¾⅓⅔⅛⅜⅝⅞⅕⅖⅗⅘]))?
     |(?P<alone>[½¼¾⅓⅔⅛⅜⅝⅞⅕⅖⅗⅘])
@@ -40,7 +40,7 @@ _POWER = re.compile(r"\s?[×x*]\s?10\s?\^\s?\(?([-+−]?\d{1,9})\)?")
 _OWN_POWER = re.compile(r"\s?\^\s?\(?([-+−]?\d{1,9})\)?")
 _MIXED = re.compile(r" (\d{1,2})/(\d{1,3})(?![\d/])")
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b")
-_NEGATION = re.compile(r"(?<![A-Za-z])(?:minus|negative)$", re.IGNORECASE)
+_NEGATION = re.compile(r"(?<!\w)(?:minus|negative|минус|moins)$", re.IGNORECASE)
 _SCALE_BEFORE = re.compile(
     r"(?<![A-Za-z])(?:thousands?|millions?|mn|mm|m|billions?|bn|k|lakhs?|crores?|cr)\.?$",
     re.IGNORECASE,
@@ -67,12 +67,16 @@ class Style:
         crore: whether Cr means crore (else a credit mark that changes nothing).
         letters: whether a lone letter may be a scale (m = million) and not a unit (m = months).
         trailing_minus: whether `1,234-` is negative.
+        own: a letter that stands for the declared unit (`m` where months are asked).
+        own_unit: that unit.
     """
 
     locale: str = "en"
     crore: bool = True
     letters: bool = True
     trailing_minus: bool = False
+    own: str = ""
+    own_unit: str = ""
 
 
 @dataclass(slots=True)
@@ -253,7 +257,7 @@ def plain_digits(token: str, locale: str = "en") -> str | None:
     """
     if token.isdigit():
         return token
-    token = token.replace(" ", "\u00a0").replace("'", "\u00a0")
+    token = re.sub("[ '_]", "\u00a0", token)
     if "\u00a0" in token:
         head, *groups = re.split("[.,]", token)
         parts = head.split("\u00a0")
@@ -320,7 +324,7 @@ def _look_left(text: str, reading: Reading, floor: int) -> None:
             at = end - 1
         elif char == "(" and opened < 0:
             opened = at = end - 1
-        elif char in "~≈":
+        elif char in "~≈" and not text[max(floor, end - 2) : end - 1].isdigit():
             at = end - 1
         elif (
             not reading.currencies
@@ -330,7 +334,7 @@ def _look_left(text: str, reading: Reading, floor: int) -> None:
             at, reading.currencies = found
         elif char.isalpha() or char == ".":
             if end == first and char.isalpha():
-                reading.name = True
+                reading.name = text[max(floor, end - 2) : end].upper() not in {"FY", "CY"}
                 break
             negation = _NEGATION.search(text, max(floor, end - 8), end)
             if negation:
@@ -359,9 +363,9 @@ def _is_minus(text: str, at: int, glued: bool, floor: int) -> bool:
     if before in "-−–—" or before.isalnum() or before in ")%]":
         return False
     back = at
-    while back > floor and text[back - 1] in " \u00a0":
+    while back and text[back - 1] in " \u00a0":
         back -= 1
-    previous = text[back - 1] if back > floor else "\n"
+    previous = text[back - 1] if back else "\n"
     if before in "$€£¥₹":
         return glued and not (at - 2 >= floor and text[at - 2].isdigit())
     if not glued:
@@ -451,6 +455,9 @@ def _step_right(
     if text.startswith("of ", at) and scales and not reading.currencies:
         at += 3
     if reading.unit is None:
+        if style.own and text[at].lower() == style.own and not text[at + 1 : at + 2].isalnum():
+            reading.unit = style.own_unit
+            return at + 1, style.own_unit
         unit = units.unit_at(text, at)
         if unit is not None and not (reading.currencies and unit[1] != "shares"):
             reading.unit = unit[1]
@@ -492,7 +499,7 @@ def note_scale(word: str) -> Decimal | None:
 
 
 SCALE_NOTE = re.compile(
-    rf"\(\s*{_NOTE}[^()\n]{{0,60}}\)|\b(?:figures|amounts|values|numbers|dollars)\b[^.\n()]{{0,30}}\bin\s+"
+    rf"\(\s*{_NOTE}[^()\n]{{0,60}}\)|(?:\b(?:figures|amounts|values|numbers|dollars|all|USD)\b|[$€£₹])[^.\n()\d]{{0,30}}\bin\s+"
     r"(?P<plain>thousands|millions|billions|lakhs?|crores?)\b",
     re.IGNORECASE,
 )

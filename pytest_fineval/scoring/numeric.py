@@ -35,6 +35,9 @@ class NumericOptions(CommonOptions, Tolerances):
     trailing_minus: bool = False
 
 
+_OWN_LETTER = {"days": "d", "weeks": "w", "months": "m", "years": "y"}
+
+
 def exact(number: float) -> Decimal:
     """A float of a case file as the Decimal that its author wrote."""
     return Decimal(repr(number)) if isinstance(number, float) else Decimal(number)
@@ -64,6 +67,8 @@ def ask_of(unit: str, scale: float | None, options: Any) -> Ask:
         crore=parsed.currency in units.CRORE_CURRENCIES,
         letters=parsed.kind in {"money", "shares", "count", "number"},
         trailing_minus=getattr(options, "trailing_minus", False),
+        own=_OWN_LETTER.get(parsed.kind, ""),
+        own_unit=parsed.kind,
     )
     return Ask(
         unit=parsed,

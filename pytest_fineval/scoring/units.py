@@ -100,6 +100,7 @@ _UNITS: dict[str, str] = {
     "permille": r"‰|per mille?\b",
     "bps": r"bps?\b|bpts\b|basis[- ]points?|basispunkte?",
     "x": r"(?:x|×)(?!\s?[\d(]|\w)|times\b|-?fold\b",
+    "ratio": r"ratio\b",
     "shares": r"(?:(?:common|ordinary|equity|preferred|preference|diluted|basic|outstanding|ads"
     r"|class [ab]) ){0,2}shares?\b|stock units?\b",
     "days": r"(?:(?:calendar|business|working|trading) )?days?\b|tage?\b|jours?\b",

@@ -55,7 +55,8 @@ def words_to_decimal(text: str) -> tuple[Decimal, Decimal | None] | None:
     >>> words_to_decimal("one and a half billion")
     (Decimal('1500000000.0'), Decimal('1'))
     """
-    words = [word for word in _SPLIT.split(text.lower()) if word not in {"and", "a", "an"}]
+    spoken = [word for word in _SPLIT.split(text.lower()) if word not in {"a", "an"}]
+    words = [word for word in spoken if word != "and"]
     if not words or words[-1] == "point":
         return None
     if words == ["nil"]:
@@ -63,7 +64,11 @@ def words_to_decimal(text: str) -> tuple[Decimal, Decimal | None] | None:
     total, group, scaled = Decimal(0), Decimal(0), False
     seen = False
     place: Decimal | None = None
-    for word in words:
+    added = False
+    for word in spoken:
+        if word == "and":
+            added = True
+            continue
         if word in _UNITS or word in _TENS:
             number = Decimal(_UNITS.get(word, _TENS.get(word, 0)))
             if place is not None:
@@ -80,8 +85,8 @@ def words_to_decimal(text: str) -> tuple[Decimal, Decimal | None] | None:
         elif word in _PARTS:
             top, bottom = _PARTS[word]
             part = Decimal(top) / Decimal(bottom)
-            plural = word.endswith("s") or (seen and word != "half" and group == 1)
-            group = group * part if seen and plural and group else group + part
+            # "two thirds" and "one half" divide, "two and a half" adds
+            group = group * part if seen and not added else group + part
             seen = True
         elif word in _BIG:
             factor = Decimal(_BIG[word])
@@ -94,6 +99,7 @@ def words_to_decimal(text: str) -> tuple[Decimal, Decimal | None] | None:
             scaled, seen, place = True, False, None
         else:
             return None
+        added = False
     return total + group, Decimal(1) if scaled else None
 
 
