@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pytest_fineval.cases import files
+from pytest_fineval.scoring.score import Score
 from pytest_fineval.settings import Settings
 from pytest_fineval.store.manifest import Manifest
-from pytest_fineval.store.record import Key, Record, status_of
+from pytest_fineval.store.record import Key, Record, status_of, stored
 from pytest_fineval.store.run import Amendment
 
 
@@ -42,7 +43,7 @@ def amendments(
     found = []
     for record, cosine in zip(pending, cosines, strict=True):
         assert record.score is not None  # noqa: S101 - a pending record has one
-        score = complete(record.score, cosine)
+        score = stored(complete(Score(**record.score.model_dump()), cosine))
         status = status_of(score, record.case.pass_mark)
         found.append(Amendment(amends=record.key, status=status, score=score))
     return found
