@@ -49,6 +49,7 @@ class Candidate:
         value: after scale, unit and sign policy; None where the number does not fit.
         problem: why it does not fit.
         explicit: a fitting unit, currency or scale word stands beside it.
+        exact: that unit is the one asked for, not one that converts to it.
         half_unit: half a unit of its last written digit, in the asked unit and scale.
         label: a label-like number, no value.
         result, operand, context, inside, margin, aside: what its place says about it.
@@ -59,6 +60,7 @@ class Candidate:
     value: Decimal | None = None
     problem: str | None = None
     explicit: bool = False
+    exact: bool = False
     half_unit: Decimal = Decimal(0)
     noun: bool = False
     year_like: bool = False
@@ -92,10 +94,10 @@ class Candidate:
         return self.noun or self.year_like
 
     @property
-    def penalty(self) -> tuple[bool, int, bool]:
+    def penalty(self) -> tuple[bool, int, int]:
         """Sort key: what speaks least against it comes first."""
         against = self.operand + self.context + self.inside + self.aside
-        return self.weak, int(against > 0), not self.explicit
+        return self.weak, int(against > 0), 2 - self.explicit - self.exact
 
     @staticmethod
     def zero(text: str) -> Candidate:
@@ -137,6 +139,7 @@ def resolve(text: str, reading: Reading, ask: Ask, note: Decimal | None) -> Cand
     if ask.sign == "magnitude":
         size = abs(size)
     candidate = Candidate(reading, size, problem, explicit)
+    candidate.exact = explicit and reading.unit in {ask.unit.kind, None}
     candidate.half_unit = ARITHMETIC.scaleb(unit_size, reading.place)
     candidate.conversions = _conversions(reading, ask, factor, scale)
     if problem is None and not explicit and reading.scale is None:

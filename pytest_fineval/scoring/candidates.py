@@ -190,9 +190,26 @@ def _weigh(text: str, start: int, candidate: Candidate, brackets: list[tuple[int
         noise.CONTEXT.search(clause)
         or noise.FROM.search(before[-40:])
         or noise.CONTEXT_AFTER.match(text, reading.end)
+        or _is_subordinate(before)
     )
-    if not (reading.enclosed and reading.lead == "alone") and noise.covered(brackets, reading.at):
-        candidate.inside = True
+    cover = next((a for a, b in brackets if a <= reading.at < b), None)
+    if cover is not None:
+        own = reading.enclosed and reading.lead == "alone"
+        candidate.inside = not own or cover < reading.start
+
+
+def _is_subordinate(before: str) -> bool:
+    """Whether a clause explains an earlier number: `..., which is 12% of revenue of` a value.
+
+    A value right after `which is` or `which gives` is the result itself.
+    """
+    cue = None
+    for cue in noise.SUBORDINATE.finditer(before):
+        pass
+    if cue is None or re.search(r"\n|\.\s", before[cue.end() :]):
+        return False
+    sentence = re.split(r"\n|\.\s", before[: cue.start()])[-1]
+    return bool(re.search(r"\d", sentence)) and not noise.RESULT_VERB.fullmatch(before, cue.end())
 
 
 _COMPARISON = re.compile(

@@ -40,6 +40,7 @@ LABELS = re.compile(
     |\b(?:7-Eleven|7-11|Forever\ 21|Century\ 21|Motel\ 6|Phillips\ 66|20th\ Century|21st\ Century|Studio\ 54
         |Boeing\ 7\d7|V-8|G-?20|G-?7|Industry\ 4\.0|Covid-?\ ?19|Web3|\d(?:st|nd|rd|th)\s+(?:quarter|half|month))\b
     |(?<![$€£¥₹\d.,])\b3M(?='s|,?\ (?:Co|Company|Inc|India)\b|\ [a-z]{{4,}}(?<!dollars)(?<!shares)(?<!euros))
+    |\b(?:at|by|with)\ 3M\b
     |\b\d{{1,3}}-(?:weeks?|wk|months?|years?|yr|days?|quarters?|for)\b(?:[- ](?:ended|period|old|bond|note|treasury))?
     |\b\d{{1,2}}\s(?:weeks?|months?)\s(?:ended|ending)\b
     |\bT\s?\+\s?\d\b
@@ -79,6 +80,15 @@ CONTEXT_AFTER = re.compile(
     r"|(?:in|for|during) (?:the )?(?:prior|previous|preceding|last) (?:year|period|quarter)"
     r"|last year|previously|requirement|minimum|threshold|benchmark|consensus|target|limit|hurdle"
     r"|(?:is|are|was) (?:generally|typically|usually|often|considered))",
+    re.IGNORECASE,
+)
+SUBORDINATE = re.compile(
+    r"\b(?:which|representing|based on|because|since|calculated (?:as|from)|computed (?:as|from)|derived from|reflecting)\b",
+    re.IGNORECASE,
+)
+RESULT_VERB = re.compile(
+    r"\s*(?:(?:is|was|equals?|gives?|yields?|comes? to|results? in|equates? to|amounts? to|makes?|totals?)\b\s*)?"
+    r"(?:equal to|about|approximately|roughly|~|≈|:)?\s*",
     re.IGNORECASE,
 )
 CLAUSE_END = re.compile(r"[;\n]|,(?!\d)|\.(?!\d)|\b(?:was|were|is|are|equals?)\b|=")

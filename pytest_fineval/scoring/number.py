@@ -39,6 +39,7 @@ _TOKENS = {
 _POWER = re.compile(r"\s?[×x*]\s?10\s?\^\s?\(?([-+−]?\d{1,9})\)?")
 _OWN_POWER = re.compile(r"\s?\^\s?\(?([-+−]?\d{1,9})\)?")
 _MIXED = re.compile(r" (\d{1,2})/(\d{1,3})(?![\d/])")
+_ODDS = re.compile(r"(?: ?: ?| to )1(?:\.0{1,2})?(?![\d:%]|[.,]\d)")
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b")
 _NEGATION = re.compile(r"(?<!\w)(?:minus|negative|минус|moins)$", re.IGNORECASE)
 _SCALE_BEFORE = re.compile(
@@ -67,6 +68,7 @@ class Style:
         crore: whether Cr means crore (else a credit mark that changes nothing).
         letters: whether a lone letter may be a scale (m = million) and not a unit (m = months).
         trailing_minus: whether `1,234-` is negative.
+        odds: whether `2.5:1` and `2.5 to 1` are the multiple 2.5.
         own: a letter that stands for the declared unit (`m` where months are asked).
         own_unit: that unit.
     """
@@ -75,6 +77,7 @@ class Style:
     crore: bool = True
     letters: bool = True
     trailing_minus: bool = False
+    odds: bool = False
     own: str = ""
     own_unit: str = ""
 
@@ -400,6 +403,8 @@ def _look_right(text: str, reading: Reading, style: Style, end: int) -> None:
     elif style.trailing_minus and text.startswith("-", at) and not text[at + 1 : at + 2].isalnum():
         reading.negative = True
         at += 1
+    if style.odds and (odds := _ODDS.match(text, at, end)):
+        reading.unit, at = "x", odds.end()
     first, closed, outside = at, not reading.bracketed, False
     scales = 0
     for _ in range(7):

@@ -67,6 +67,7 @@ def ask_of(unit: str, scale: float | None, options: Any) -> Ask:
         crore=parsed.currency in units.CRORE_CURRENCIES,
         letters=parsed.kind in {"money", "shares", "count", "number"},
         trailing_minus=getattr(options, "trailing_minus", False),
+        odds=parsed.kind in {"x", "ratio"},
         own=_OWN_LETTER.get(parsed.kind, ""),
         own_unit=parsed.kind,
     )
