@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from pytest_fineval.scoring import units
-from pytest_fineval.scoring.number import ARITHMETIC, Reading, Style
+from pytest_fineval.scoring.reading import ARITHMETIC, Reading, Style
 from pytest_fineval.scoring.units import Unit
 
 _ONE, _HALF, _HUNDREDTH = Decimal(1), Decimal("0.5"), Decimal("0.01")
@@ -31,6 +31,11 @@ class Ask:
     def keeps_labels(self) -> bool:
         """Years and ranks are the answer here, not labels."""
         return self.unit.kind in {"year", "rank"}
+
+    @property
+    def durations(self) -> bool:
+        """A length of time is asked."""
+        return self.unit.kind in {"days", "weeks", "months", "quarters", "years"}
 
     def as_ratio(self, candidate: Candidate) -> Candidate | None:
         """A bare number read as a ratio where percent, points or basis points are asked."""

@@ -13,8 +13,10 @@ from decimal import Decimal
 
 from pytest_fineval.scoring import noise
 from pytest_fineval.scoring.ask import Ask, Candidate, agree, resolve
+from pytest_fineval.scoring.beside import scale_note
 from pytest_fineval.scoring.extract import Located
-from pytest_fineval.scoring.number import SCALE_NOTE, find_numbers, find_spelled, note_scale
+from pytest_fineval.scoring.number import find_numbers, find_spelled
+from pytest_fineval.scoring.surroundings import Labels, Surroundings, covered
 
 
 @dataclass(slots=True)
@@ -93,38 +95,46 @@ def read(text: str, located: Located, ask: Ask) -> list[Candidate]:
     if fraction:
         bar = fraction.start("bar")
         text = f"{text[:bar]}⁄{text[bar + 1 :]}"
-    spans = noise.label_spans(text, start, end) if not ask.keeps_labels else []
-    code = (
-        [match.span() for match in noise.CODE.finditer(text, start, end)] if "```" in text else []
-    )
+    code = [m.span() for m in noise.CODE.finditer(text, start, end)] if "```" in text else []
     if code and not "".join(_outside(text, start, end, code)).strip():
         code = []
     note = _note(text, ask)
     margin = 24 if located.stage == "box" else 0
-    brackets = _brackets(text, start, end)
+    labels = Labels(text, start, ask.durations)
     found: list[Candidate] = []
     for reading in find_numbers(text, ask.style, start, end, margin):
-        if noise.covered(code, reading.at):
-            continue
-        candidate = resolve(text, reading, ask, note)
-        candidate.label = reading.name or noise.covered(spans, reading.at)
-        _weigh(text, start, candidate, brackets)
-        found.append(candidate)
+        if not covered(code, reading.at):
+            candidate = resolve(text, reading, ask, note)
+            candidate.label = reading.name if ask.keeps_labels else labels.is_label(reading)
+            found.append(candidate)
     if not any(c.fits and not c.label for c in found):
         written = [(c.reading.start, c.reading.end) for c in found]
         for reading in find_spelled(text, ask.style, start, end):
-            if any(noise.covered(taken, reading.at) for taken in (code, spans, written)):
-                continue
-            candidate = resolve(text, reading, ask, note)
-            _weigh(text, start, candidate, brackets)
-            found.append(candidate)
+            if not (covered(code, reading.at) or covered(written, reading.at)):
+                candidate = resolve(text, reading, ask, note)
+                found.append(candidate)
         found.sort(key=lambda c: c.reading.start)
     if len(found) == 1 and not found[0].reading.name:
         reading = found[0].reading
         if not (text[start : reading.start].strip() or text[reading.end : end].strip(" .\n")):
             found[0].label = False  # what is all of an answer is no label within it
+    if found:
+        _weigh(text, start, end, found)
     _join(text, found, ask)
     return found
+
+
+def _weigh(text: str, start: int, end: int, found: list[Candidate]) -> None:
+    """What the surroundings of each candidate say about it."""
+    around = Surroundings(text, start, end)
+    for candidate in found:
+        reading = candidate.reading
+        role = around.role(reading)
+        candidate.result, candidate.margin = role == "result", role == "margin"
+        candidate.operand = role == "operand"
+        if not candidate.label:
+            candidate.context = around.is_context(reading)
+            candidate.inside = around.is_inside(reading)
 
 
 _FRACTION = re.compile(r"[\s$(*]*[-−]?\d[\d,.]{0,20}\s?(?P<bar>/)\s?\d[\d,.]{0,20}[\s$).*]*")
@@ -143,73 +153,7 @@ def _note(text: str, ask: Ask) -> Decimal | None:
     """The scale that a note such as `(In thousands)` gives to amounts without one."""
     if ask.unit.kind != "money" or ask.unit.per_share:
         return None
-    match = SCALE_NOTE.search(text)
-    return note_scale(match.group("scale") or match.group("plain")) if match else None
-
-
-_BRACKET = re.compile(r"[()\n]")
-
-
-def _brackets(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Spans of round brackets that open and close on one line, outermost only."""
-    found, depth, opened = [], 0, -1
-    for match in _BRACKET.finditer(text, start, end):
-        sign = match.group()
-        if sign == "\n":
-            depth = 0
-        elif sign == "(":
-            if depth == 0:
-                opened = match.start()
-            depth += 1
-        elif depth:
-            depth -= 1
-            if depth == 0:
-                found.append((opened, match.end()))
-    return found
-
-
-_OPERATOR_AFTER = re.compile(r"[ )]{0,2}(?:[×*/+÷]|[-−–](?=\s)|(?<=\s)x(?=\s))\s?[\d($€£₹]")
-_OPERATOR_BEFORE = re.compile(r"[\d)%A-Za-z]\s?(?:[×*/+÷−]|(?<=\s)[-–x](?=\s))[\s(]{0,2}$")
-_PLUS_MINUS = re.compile(r"(?:±|\+/-|\+-)\s?$")
-_RESULT = re.compile(r"[=≈]\s?(?:(?:about|approximately|roughly|~)\s?)?$")
-
-
-def _weigh(text: str, start: int, candidate: Candidate, brackets: list[tuple[int, int]]) -> None:
-    """What speaks against a candidate: operand of an expression, context, inside brackets."""
-    reading = candidate.reading
-    before = text[max(start, reading.start - 160) : reading.start]
-    tail = before[-24:]
-    candidate.result = bool(_RESULT.search(tail))
-    candidate.margin = bool(_PLUS_MINUS.search(tail))
-    if _OPERATOR_AFTER.match(text, reading.end) or _OPERATOR_BEFORE.search(tail[-8:]):
-        candidate.operand = True
-    clause = before
-    for match in noise.CLAUSE_END.finditer(before):
-        clause = before[match.end() :]
-    candidate.context = bool(
-        noise.CONTEXT.search(clause)
-        or noise.FROM.search(before[-40:])
-        or noise.CONTEXT_AFTER.match(text, reading.end)
-        or _is_subordinate(before)
-    )
-    cover = next((a for a, b in brackets if a <= reading.at < b), None)
-    if cover is not None:
-        own = reading.enclosed and reading.lead == "alone"
-        candidate.inside = not own or cover < reading.start
-
-
-def _is_subordinate(before: str) -> bool:
-    """Whether a clause explains an earlier number: `..., which is 12% of revenue of` a value.
-
-    A value right after `which is` or `which gives` is the result itself.
-    """
-    cue = None
-    for cue in noise.SUBORDINATE.finditer(before):
-        pass
-    if cue is None or re.search(r"\n|\.\s", before[cue.end() :]):
-        return False
-    sentence = re.split(r"\n|\.\s", before[: cue.start()])[-1]
-    return bool(re.search(r"\d", sentence)) and not noise.RESULT_VERB.fullmatch(before, cue.end())
+    return scale_note(text)
 
 
 _COMPARISON = re.compile(
@@ -348,7 +292,7 @@ def pick_prose(text: str, pool: list[Candidate], ask: Ask) -> Pick:
         [span for span in spans if noise.ASIDE.search(text[slice(*span)])] if len(spans) > 1 else []
     )
     for candidate in fitting:
-        candidate.aside = noise.covered(asides, candidate.reading.at)
+        candidate.aside = covered(asides, candidate.reading.at)
     best = _best(fitting) if fitting else None
     if said and (best is None or said[1] < best.reading.start or _supposed(text, spans, best)):
         return Pick("non_answer", failure=said[0], candidates=pool)

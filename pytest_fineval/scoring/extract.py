@@ -275,7 +275,9 @@ def marked(view: View, options: CommonOptions, kind: str) -> Located | None:
         found.append(Located("box", view, start, end))
     if found:
         found = [max(found, key=lambda item: item.start)]
-    last = _last_marker(text, _marker(options.locale, kind), kind)
+    last = None
+    if kind not in {"number", "date", "multi"} or options.locale != "en" or _MAY_MARK.search(text):
+        last = _last_marker(text, _marker(options.locale, kind), kind)
     if last is not None and (not found or last[0] > found[0].end):
         start, end = last
         inner = [item for item in found if start <= item.start < end]
@@ -284,6 +286,7 @@ def marked(view: View, options: CommonOptions, kind: str) -> Located | None:
     return found[0] if found else None
 
 
+_MAY_MARK = re.compile(r"[Aa][Nn][Ss][Ww][Ee][Rr]|####")
 _FIRM = re.compile(r"answer|[:=：#]|->|→", re.IGNORECASE)
 _MARKERS: dict[tuple[str, str], re.Pattern[str]] = {}
 

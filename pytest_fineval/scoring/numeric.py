@@ -16,7 +16,8 @@ from pytest_fineval.scoring.ask import Ask, Candidate
 from pytest_fineval.scoring.base import AnswerScorer, CommonOptions, Tolerances, gold_fault
 from pytest_fineval.scoring.candidates import Pick, pick
 from pytest_fineval.scoring.extract import NON_FINITE, Located, locate
-from pytest_fineval.scoring.number import ARITHMETIC, Style, decimal_of
+from pytest_fineval.scoring.number import decimal_of, find_numbers
+from pytest_fineval.scoring.reading import ARITHMETIC, Style
 from pytest_fineval.scoring.score import Score
 from pytest_fineval.scoring.view import clean
 
@@ -267,8 +268,6 @@ _NUMERIC_SCALE = {"1000": "thousand", "1000000": "million", "1000000000": "billi
 
 def _with_siblings(written: str, siblings: dict[str, Any]) -> str:
     """The value with the unit, scale and currency of the fields beside it, where it has none."""
-    from pytest_fineval.scoring.number import find_numbers
-
     first = next(iter(find_numbers(written, Style())), None)
     if first is None:
         return written

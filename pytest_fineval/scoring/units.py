@@ -188,6 +188,11 @@ def factor(seen: str, declared: str) -> Decimal | None:
 
 def currency_before(text: str, end: int) -> tuple[int, tuple[str, ...]] | None:
     """A currency that ends at `end`: where it starts and what it may mean."""
+    sign = text[end - 1]
+    if not sign.isalpha() and sign != ".":
+        lone = _SYMBOLS.get(sign)
+        if lone is None or end < 2 or not (text[end - 2].isalpha() or text[end - 2] == "."):
+            return None if lone is None else (end - 1, lone)
     match = _CURRENCY_BEFORE.search(text, max(0, end - 6), end)
     if match is None:
         return None

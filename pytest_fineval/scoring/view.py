@@ -121,7 +121,10 @@ _PUNCTUATION = str.maketrans(
 )
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 
-_NEEDS_EDIT = re.compile(r"[^\n\x20-\x7eÀ-ÿ€–—−]|[$_*`\\{}&]")
+# Characters at which an edit may start: a scan for them alone is fast.
+_EDITABLE = r"[$_*`\\{}&]|[^\n\x20-\x7e€£–—−×≈±é]"
+_NEEDS_EDIT = re.compile(r"[_*`\\{}&]|\$\$|[^\n\x20-\x7e€£–—−×≈±é]|\$[^$\n]{1,400}\$")
+_EDIT_START = re.compile(_EDITABLE)
 _EDIT = re.compile(
     r"""
     (?P<entity>&(?:\#\d{1,6}|\#[xX][0-9a-fA-F]{1,5}|[a-zA-Z]{2,8});)
@@ -193,9 +196,10 @@ def _build(raw: str, pieces: list[tuple[int, int]]) -> View:
         bold_from = -1
         opened: list[int] = []
         at = start
-        for match in _EDIT.finditer(raw, start, end):
-            new = _replacement(raw, match, roles, math)
-            if new is None:
+        for sign in _EDIT_START.finditer(raw, start, end):
+            match = _EDIT.match(raw, sign.start(), end) if sign.start() >= at else None
+            new = None if match is None else _replacement(raw, match, roles, math)
+            if match is None or new is None:
                 continue
             begin, stop = match.span()
             add(raw[at:begin], at, begin, True)
