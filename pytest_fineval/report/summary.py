@@ -140,12 +140,14 @@ def summarize(
     records: Sequence[Record],
     before: Mapping[tuple[str, int], str],
     folder: Path | None,
+    notices: Sequence[str] = (),
 ) -> Summary:
     """The view of one judged run.
 
     Args:
         records: of all models; the figures are of the gated one.
         before: (case, sample) -> raw answer of the baseline; empty when it kept none.
+        notices: what the run has to say beside its verdict.
     """
     gated = [r for r in records if r.model == manifest.candidate]
     by_case: dict[str, list[Record]] = {}
@@ -172,7 +174,7 @@ def summarize(
         model=manifest.candidate,
         split=manifest.split,
         folder=folder,
-        notes=verdict.notes,
+        notes=(*verdict.notes, *notices),
     )
 
 

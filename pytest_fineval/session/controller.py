@@ -12,9 +12,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from pytest_fineval.cases.model import digest
-from pytest_fineval.errors import InputError
+from pytest_fineval.errors import InputError, MeasurementError
 from pytest_fineval.gate import baseline as baselines
 from pytest_fineval.gate.baseline import Baseline
+from pytest_fineval.gate.policy import differences, draft
 from pytest_fineval.gate.preflight import preflight
 from pytest_fineval.gate.signoff import ALLOWED_SIGNERS
 from pytest_fineval.gate.verdict import Verdict, judge
@@ -34,6 +35,7 @@ class Controller:
         manifest, baseline: set by `begin`; the baseline is None when nothing is to be judged.
         records: what arrived, by key; pending scores are amended by `finish`.
         verdict: set by `finish`.
+        notices: what a person has to be told and no verdict holds, one sentence each.
     """
 
     def __init__(self, settings: Settings, options: Options):
@@ -45,6 +47,7 @@ class Controller:
         self.baseline: Baseline | None = None
         self.records: dict[Key, Record] = {}
         self.verdict: Verdict | None = None
+        self.notices: list[str] = []
 
     @property
     def folder(self) -> Path | None:
@@ -116,8 +119,13 @@ class Controller:
         """
         if self._writer is None or self.manifest is None:
             raise RuntimeError("finish() before begin()")
-        for amendment in amendments(self.manifest, self.records, self._settings):
-            self._amend(amendment)
+        try:
+            keep = self._options.record != "none"
+            for amendment in amendments(self.manifest, self.records, self._settings, keep=keep):
+                self._amend(amendment)
+        except MeasurementError as error:
+            # The scores stay pending and the run cannot be judged; the records are kept.
+            self.notices.append(str(error))
         self._writer.close()
         self.manifest = self.manifest.model_copy(
             update={
@@ -170,6 +178,7 @@ class Controller:
             self.baseline = preflight(
                 path, path.parent / ALLOWED_SIGNERS, manifest, mode=self._options.gate, now=now
             )
+            self.notices += differences(self.baseline.policy, draft(self._settings))
         return manifest.model_copy(update={"incomplete": chosen})
 
     def _left_out_by_choice(self, plan: Plan) -> str | None:

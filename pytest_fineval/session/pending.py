@@ -13,9 +13,13 @@ from pytest_fineval.store.run import Amendment
 
 
 def amendments(
-    manifest: Manifest, records: Mapping[Key, Record], settings: Settings
+    manifest: Manifest, records: Mapping[Key, Record], settings: Settings, *, keep: bool
 ) -> list[Amendment]:
     """The final score of every record whose score is pending, in the order of their keys.
+
+    Args:
+        keep: write embeddings that had to be computed to the project's cache, beside its
+            recordings: a later run of the same answers then needs no encoder.
 
     Raises:
         MeasurementError: a text has no cached embedding and no encoder is installed.
@@ -38,8 +42,11 @@ def amendments(
     texts = [
         (record.answer.text if record.answer else "", gold[record.case.id]) for record in pending
     ]
-    cache = EmbeddingCache.load(cache_path(settings.root / settings.recordings))
+    path = cache_path(settings.root / settings.recordings)
+    cache = EmbeddingCache.load(path)
     cosines = finish_pending(texts, cache, default_embedder)
+    if keep and cache.added:
+        cache.save(path)
     found = []
     for record, cosine in zip(pending, cosines, strict=True):
         assert record.score is not None  # noqa: S101 - a pending record has one

@@ -186,6 +186,7 @@ class Session:
             list(controller.records.values()),
             controller.baseline_answers(),
             controller.folder,
+            controller.notices,
         )
         terminal.write(summary, reporter, show=self._options.show)
 
