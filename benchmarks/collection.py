@@ -55,9 +55,7 @@ def case(number: int) -> dict[str, object]:
         "category": "extraction",
         "candidate": {
             "question": f"What was revenue in quarter {number}?",
-            "text": "Revenue rose to $%d million on higher volumes and better prices. "
-            % number
-            * 3,
+            "text": f"Revenue rose to ${number} million on higher volumes and better prices. " * 3,
         },
         "gold": {"answer": str(number), "unit": "USD", "scale": 1e6},
         "scorer": {"name": "numeric", "rel_tol": 0.005},

@@ -142,7 +142,7 @@ def pytest_configure_node(node: Any) -> None:
 def pytest_xdist_node_collection_finished(node: Any) -> None:
     config = node.config
     folder = Path(config.stash[EXCHANGE].name)
-    if config.stash[SESSION] is None and any(folder.iterdir()):
+    if config.stash[SESSION] is None and any(folder.glob("*.json")):
         _start(config).begin_from(folder)
 
 

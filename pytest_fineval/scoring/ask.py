@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 
 from pytest_fineval.scoring import units
@@ -19,7 +19,7 @@ class Ask:
 
     unit: Unit
     scale: Decimal = _ONE
-    style: Style = Style()
+    style: Style = field(default_factory=Style)
     sign: str = "signed"
     label: re.Pattern[str] | None = None
     abs_tol: Decimal = Decimal(0)
@@ -112,7 +112,59 @@ class Candidate:
 
 _NOUN = re.compile(r"[ \u00a0-]([a-z]{3,})")
 _NO_NOUN = frozenset(
-    ["and", "are", "but", "for", "from", "has", "have", "had", "its", "per", "the", "than", "that", "this", "was", "were", "which", "with", "will", "would", "after", "before", "during", "versus", "compared", "over", "under", "into", "year", "quarter", "below", "above", "because", "since", "while", "when", "where", "being", "plus", "minus", "less", "more", "times", "only", "rounded", "approximately", "about", "(in", "or", "increase", "decrease"]
+    [
+        "and",
+        "are",
+        "but",
+        "for",
+        "from",
+        "has",
+        "have",
+        "had",
+        "its",
+        "per",
+        "the",
+        "than",
+        "that",
+        "this",
+        "was",
+        "were",
+        "which",
+        "with",
+        "will",
+        "would",
+        "after",
+        "before",
+        "during",
+        "versus",
+        "compared",
+        "over",
+        "under",
+        "into",
+        "year",
+        "quarter",
+        "below",
+        "above",
+        "because",
+        "since",
+        "while",
+        "when",
+        "where",
+        "being",
+        "plus",
+        "minus",
+        "less",
+        "more",
+        "times",
+        "only",
+        "rounded",
+        "approximately",
+        "about",
+        "(in",
+        "or",
+        "increase",
+        "decrease",
+    ]
 )
 
 
@@ -237,9 +289,9 @@ def _fit_free(text: str, reading: Reading, unit: Unit) -> tuple[str | None, Deci
 def _is_negative(text: str, reading: Reading, ask: Ask) -> bool:
     if reading.negative:
         return True
-    if reading.enclosed and reading.lead == "alone" and not ask.unit.counts:
-        if ask.unit.kind in {"money", "percent", "pp", "bps"} or not reading.plain:
-            return True
+    alone = reading.enclosed and reading.lead == "alone" and not ask.unit.counts
+    if alone and (ask.unit.kind in {"money", "percent", "pp", "bps"} or not reading.plain):
+        return True
     if ask.sign == "direction" and not reading.signed:
         return stated_direction(text, reading) < 0
     return False

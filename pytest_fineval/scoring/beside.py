@@ -26,7 +26,39 @@ _NOTE = (
 )
 _NOTE_AFTER = re.compile(rf"\s*\(\s*{_NOTE}[^()\n]{{0,40}}\)|,?\s+in\s+(?P<plain>thousands|millions|billions|lakhs?|crores?)\b", re.IGNORECASE)  # fmt: skip
 _LINKING = frozenset(
-    ["is", "was", "are", "were", "be", "been", "being", "of", "to", "at", "by", "equals", "equal", "equaled", "totaled", "totalled", "reached", "came", "approximately", "about", "roughly", "nearly", "around", "than", "a", "an", "the", "reported", "posted", "recorded", "us"]
+    [
+        "is",
+        "was",
+        "are",
+        "were",
+        "be",
+        "been",
+        "being",
+        "of",
+        "to",
+        "at",
+        "by",
+        "equals",
+        "equal",
+        "equaled",
+        "totaled",
+        "totalled",
+        "reached",
+        "came",
+        "approximately",
+        "about",
+        "roughly",
+        "nearly",
+        "around",
+        "than",
+        "a",
+        "an",
+        "the",
+        "reported",
+        "posted",
+        "recorded",
+        "us",
+    ]
 )
 _LAST_WORD = re.compile(r"([A-Za-z]+)$")
 
@@ -195,7 +227,7 @@ def look_right(text: str, reading: Reading, style: Style, end: int) -> None:
     follows = text[at : at + 2].strip()[:1]
     note = _NOTE_AFTER.match(text, at, end) if follows in _NOTE_STARTS and not scales else None
     if note:
-        _apply_note(reading, note, style)
+        _apply_note(reading, note)
         at = note.end()
     if outside and reading.lead == "word":
         reading.lead = "alone"
@@ -245,7 +277,7 @@ def _is_scale(text: str, at: int, stop: int, style: Style) -> bool:
     return style.letters or stop - at > 2 or not text[at].isascii()
 
 
-def _apply_note(reading: Reading, note: re.Match[str], style: Style) -> None:
+def _apply_note(reading: Reading, note: re.Match[str]) -> None:
     word = note.group("scale") or note.group("plain") or ""
     reading.scale, reading.noted = _note_scale(word), True
     if not reading.currencies:
@@ -270,7 +302,9 @@ _SCALE_NOTE = re.compile(
     r"(?P<plain>thousands|millions|billions|lakhs?|crores?)\b",
     re.IGNORECASE,
 )
-_SCALE_HINT = re.compile(r"[Tt]housand|THOUSAND|[MmBb]illion|[MB]ILLION|[Cc]rore|[Ll]akh|\(.{0,40}(?:mn|bn|mm|000)")
+_SCALE_HINT = re.compile(
+    r"[Tt]housand|THOUSAND|[MmBb]illion|[MB]ILLION|[Cc]rore|[Ll]akh|\(.{0,40}(?:mn|bn|mm|000)"
+)
 
 
 def scale_note(text: str) -> Decimal | None:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
+from itertools import pairwise
 
 from pytest_fineval.scoring import noise
 from pytest_fineval.scoring.ask import Ask, Candidate, agree, resolve
@@ -181,7 +182,7 @@ _CHANGE = re.compile(
 
 def _join(text: str, found: list[Candidate], ask: Ask) -> None:
     """Links between neighbours: restatements in brackets, ranges, hedges."""
-    for first, second in zip(found, found[1:], strict=False):
+    for first, second in pairwise(found):
         if first.label or second.label:
             continue
         a, b = first.reading, second.reading
@@ -238,7 +239,7 @@ def pick_marked(text: str, located: Located, pool: list[Candidate], ask: Ask) ->
             if noise.non_answer(text[start:end]):
                 break
             continue
-        chained = _chain(text, end, here)
+        chained = _chain(here)
         if chained is not None:
             return _judged(Pick(stage, chained, candidates=pool), here, ask)
         best = _best(here)
@@ -283,7 +284,7 @@ def pick_prose(text: str, pool: list[Candidate], ask: Ask) -> Pick:
     if spans:
         start, end = spans[-1]
         here = [c for c in pool if start <= c.reading.at < end]
-        chained = _chain(text, end, here)
+        chained = _chain(here)
         if chained is not None:
             return _judged(Pick("chain", chained, candidates=pool), here, ask)
     fitting = [c for c in pool if c.fits and not c.label]
@@ -326,7 +327,7 @@ def _labelled(text: str, pool: list[Candidate], ask: Ask) -> Candidate | None:
         if span is None:
             continue
         here = [c for c in pool if span[0] <= c.reading.at < span[1] and c.fits and not c.label]
-        chained = _chain(text, span[1], here)
+        chained = _chain(here)
         if chained is not None:
             return chained
         clear = [c for c in here if not (c.operand or c.context or c.inside)] or here
@@ -336,7 +337,7 @@ def _labelled(text: str, pool: list[Candidate], ask: Ask) -> Candidate | None:
     return None
 
 
-def _chain(text: str, end: int, here: list[Candidate]) -> Candidate | None:
+def _chain(here: list[Candidate]) -> Candidate | None:
     """Stage 6: the result of the last equality, if no rival with an explicit unit follows."""
     results = [c for c in here if c.result and not c.operand]
     if not results:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import calendar
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 from pytest_fineval.cases.model import Gold
@@ -113,7 +114,7 @@ def find_dates(text: str, options: DateOptions) -> list[Moment]:
         moment = _moment(match, options)
         if moment is not None:
             found.append(moment)
-    for first, second in zip(found, found[1:], strict=False):
+    for first, second in pairwise(found):
         if first.year is None and _LINK.fullmatch(text, first.end, second.start):
             first.year = second.year  # "June 30 or July 1, 2024"
             _check(first)
@@ -145,8 +146,7 @@ def _moment(match: re.Match[str], options: DateOptions) -> Moment | None:
     elif part["my_m"]:
         moment.month, moment.year = _month(part["my_m"]), _year(part["my_y"])
     elif part["num_a"]:
-        _numeric_date(moment, number("num_a"), number("num_b"), _year(part["num_y"]), options,
-                      part["num_s"])  # fmt: skip
+        _numeric_date(moment, number("num_a"), number("num_b"), _year(part["num_y"]), options)  # fmt: skip
     elif part["ym_y"] or part["sm_y"]:
         form = "ym" if part["ym_y"] else "sm"
         moment.year, moment.month = number(f"{form}_y"), number(f"{form}_m")
@@ -176,9 +176,7 @@ def _year(digits: str) -> int:
     return year if len(digits) == 4 else year + (2000 if year < 70 else 1900)
 
 
-def _numeric_date(
-    moment: Moment, first: int, second: int, year: int, options: DateOptions, separator: str
-) -> None:
+def _numeric_date(moment: Moment, first: int, second: int, year: int, options: DateOptions) -> None:
     """Day and month of 03/04/2024: by what can be, then by what the case declares."""
     day_first = options.day_first
     if day_first is None and (options.locale != "en" or first == second):
@@ -261,7 +259,9 @@ class DateScorer(AnswerScorer):
         elif not located.marked and self.label is not None:
             for match in reversed(list(self.label.finditer(located.text))):
                 stop = located.text.find("\n", match.end())
-                inner = Located("label", located.view, match.end(), stop if stop >= 0 else located.end)
+                inner = Located(
+                    "label", located.view, match.end(), stop if stop >= 0 else located.end
+                )
                 if find_dates(inner.text, self.options):
                     located = inner
                     break
@@ -285,8 +285,10 @@ class DateScorer(AnswerScorer):
             return self.failed(faults[-1] if faults else "too_coarse", stage=stage)
         values = list(dict.fromkeys(m.cut(asked) for m in fitting))
         hedged = any(
-            a.cut(asked) != b.cut(asked) and _OR.search(text, a.end, b.start) and b.start - a.end < 40
-            for a, b in zip(fitting, fitting[1:], strict=False)
+            a.cut(asked) != b.cut(asked)
+            and _OR.search(text, a.end, b.start)
+            and b.start - a.end < 40
+            for a, b in pairwise(fitting)
         )
         if hedged or (len(values) > 1 and self.options.strict):
             return self.failed("ambiguous", stage=stage)

@@ -346,11 +346,9 @@ def _scope(text: str, at: int, kind: str) -> tuple[int, int] | None:
         return start, len(text) if end < 0 else end
     end = text.find("\n", start)
     end = len(text) if end < 0 else end
-    if (
-        (at > 0
-        and text[max(0, at - 12) : at].rstrip().endswith('":'))
-        or '":' in text[max(0, at - 4) : at]
-    ):
+    if (at > 0 and text[max(0, at - 12) : at].rstrip().endswith('":')) or '":' in text[
+        max(0, at - 4) : at
+    ]:
         end = _json_field_end(text, start, end)
     return start, end
 

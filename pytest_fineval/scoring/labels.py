@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import pairwise
 from typing import Any
 
 from pytest_fineval.cases.model import Gold
@@ -25,7 +26,9 @@ _NEGATED = re.compile(
     re.IGNORECASE,
 )
 _LIST_GAP = re.compile(r"[\s,;/]*(?:\b(?:or|nor|and)\b)?\s*(?:an?\s+)?[\"']?", re.IGNORECASE)
-_OFFER_GAP = re.compile(r"[\"')]?\s*(?:,?\s*\bor\b|/|\band/or\b)\s*(?:\w+\s+){0,2}[\"'(]?", re.IGNORECASE)
+_OFFER_GAP = re.compile(
+    r"[\"')]?\s*(?:,?\s*\bor\b|/|\band/or\b)\s*(?:\w+\s+){0,2}[\"'(]?", re.IGNORECASE
+)
 _CALLED_WRONG = (
     r"\b(?:is|are|was|were|can be|would be|seems?|looks?)\s+(?:\w+\s+)?(?:wrong|incorrect|false|ruled out|eliminated|excluded|rejected"
     r"|implausible|not (?:\w+\s+)?(?:correct|right|applicable|supported|appropriate))"
@@ -37,8 +40,12 @@ _CUE = re.compile(
 )
 _SENTENCE = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=\S)|\n+")
 _OPTION_BEFORE = re.compile(r"(?:(?:option|choice|answer|grade|letter|class|rating|category|is|as|:|=)\s*[\"'(]?|[(\[\"'])$", re.IGNORECASE)  # fmt: skip
-_OPTION_AFTER = re.compile(r"\s*(?:[.):,;!\]\"'\n–—|/]|-\s|$|(?:and|or|is|are|was|because|since)\b)")
-_COMMITTED_AFTER = re.compile(r"[\"')\]]*\s*(?:$|[.,:;!\n(–—|]|-\s|(?:because|since|as|given|due|despite|although|though|while|overall|with|for)\b)")
+_OPTION_AFTER = re.compile(
+    r"\s*(?:[.):,;!\]\"'\n–—|/]|-\s|$|(?:and|or|is|are|was|because|since)\b)"
+)
+_COMMITTED_AFTER = re.compile(
+    r"[\"')\]]*\s*(?:$|[.,:;!\n(–—|]|-\s|(?:because|since|as|given|due|despite|although|though|while|overall|with|for)\b)"
+)
 
 
 def folded(text: str, literal: bool = False) -> str:
@@ -119,7 +126,11 @@ class LabelSet:
         lead = re.split(r"[.;:\n]\s", text[max(0, match.start() - 60) : match.start()])[-1]
         if _NEGATED.search(lead):
             return True
-        if before and before[-1].rejected and _LIST_GAP.fullmatch(text, before[-1].end, match.start()):
+        if (
+            before
+            and before[-1].rejected
+            and _LIST_GAP.fullmatch(text, before[-1].end, match.start())
+        ):
             return True
         return self._wrong_after.match(text, match.end()) is not None
 
@@ -163,7 +174,7 @@ def choose(text: str, labels: LabelSet, bold: Sequence[tuple[int, int]] = ()) ->
         return Choice("whole", whole, (0, len(text)))
     mentions = labels.mentions(text)
     left = [mention for mention in mentions if not mention.rejected]
-    for first, second in zip(left, left[1:], strict=False):
+    for first, second in pairwise(left):
         if first.label != second.label and _OFFER_GAP.fullmatch(text, first.end, second.start):
             return Choice("offered", failure="ambiguous", ambiguous=True)
     for stage in (_leading, _in_bold, _concluding):
@@ -187,7 +198,11 @@ def _leading(text: str, left: list[Mention], _: Sequence[tuple[int, int]]) -> Me
     if not _COMMITTED_AFTER.match(text, first.end):
         return None
     stop = _SENTENCE.search(text, first.end)
-    later = [m for m in left if m.label != first.label and m.start < (stop.start() if stop else len(text))]
+    later = [
+        m
+        for m in left
+        if m.label != first.label and m.start < (stop.start() if stop else len(text))
+    ]
     if later and re.search(r"\b(?:but|however|yet)\b[^.\n]{0,40}\boverall\b|\boverall\b", text[first.end : later[-1].start], re.IGNORECASE):  # fmt: skip
         return None
     return first
@@ -206,7 +221,7 @@ def _in_bold(text: str, left: list[Mention], bold: Sequence[tuple[int, int]]) ->
 def _concluding(text: str, left: list[Mention], _: Sequence[tuple[int, int]]) -> Mention | None:
     """The label of the last sentence that concludes: the first after its cue, else the last."""
     ends = [0, *(match.end() for match in _SENTENCE.finditer(text)), len(text)]
-    for start, end in reversed(list(zip(ends, ends[1:], strict=False))):
+    for start, end in reversed(list(pairwise(ends))):
         cue = _CUE.search(text, start, end)
         if cue is None:
             continue
@@ -270,7 +285,9 @@ class LabelScorer(AnswerScorer):
         stage = located.stage if located.marked else choice.stage
         if choice.label is None or (choice.stage == "only" and not located.marked):
             said = non_answer(located.text)
-            if said == "refusal" or (said and choice.label is None and choice.failure != "ambiguous"):
+            if said == "refusal" or (
+                said and choice.label is None and choice.failure != "ambiguous"
+            ):
                 return self.failed(said, stage=stage)
         if choice.label is None:
             return self.failed(choice.failure or "no_label", stage=stage)
@@ -287,7 +304,9 @@ class LabelScorer(AnswerScorer):
         if value is None:
             return self.failed("no_answer", stage="json")
         if isinstance(value, list | dict):
-            return self.failed("ambiguous" if isinstance(value, list) else "wrong_type", stage="json")
+            return self.failed(
+                "ambiguous" if isinstance(value, list) else "wrong_type", stage="json"
+            )
         written = clean(str(value)).text
         choice = choose(written, self.labels)
         if choice.label is None:
@@ -353,14 +372,17 @@ class ExactScorer(AnswerScorer):
         if not right and (said := non_answer(str(value))):
             return self.failed(said, stage=located.stage)
         span = located.raw_span or located.span(located.start, located.end)
-        return Score(float(right), self.identity, parsed=parsed[:200], stage=located.stage, span=span)
+        return Score(
+            float(right), self.identity, parsed=parsed[:200], stage=located.stage, span=span
+        )
 
 
 YES = ("yes", "true", "yep", "yeah", "yup", "affirmative", "y")
 NO = ("no", "false", "nope", "nah", "n")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _GOES_ON = re.compile(
-    r"[\"')]*\s*(?:$|[.,:;!?\n(–—|]|-\s|(?:because|since|as|it|there|this|they|the|that|we|i|indeed)\b)", re.IGNORECASE
+    r"[\"')]*\s*(?:$|[.,:;!?\n(–—|]|-\s|(?:because|since|as|it|there|this|they|the|that|we|i|indeed)\b)",
+    re.IGNORECASE,
 )
 _BOTH = re.compile(r"\s*(?:,|/|\band\b|\bor\b|\bbut\b(?:\s+also)?)\s*")
 
@@ -422,12 +444,15 @@ class BooleanScorer(AnswerScorer):
         first = self._pattern.search(text)
         if first is not None and not re.search(r"\w", text[: first.start()]):
             second = self._pattern.search(text, first.end())
-            if second is not None and _BOTH.fullmatch(text, first.end(), second.start()):
-                if self._meaning(first) != self._meaning(second):
-                    return self.failed("ambiguous", stage="leading")
+            if (
+                second is not None
+                and _BOTH.fullmatch(text, first.end(), second.start())
+                and self._meaning(first) != self._meaning(second)
+            ):
+                return self.failed("ambiguous", stage="leading")
             if self._stands(text, first):
                 return self._scored(first, located, start, "leading")
-        parts = [part for part in _SENTENCE.finditer(text)]
+        parts = list(_SENTENCE.finditer(text))
         last_start = parts[-1].end() if parts else 0
         words = _WORD.findall(text[last_start:])
         last = self._pattern.search(text, last_start)

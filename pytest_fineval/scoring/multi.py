@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from itertools import pairwise
 from typing import Any, Literal
 
 from pytest_fineval.cases.model import Gold
@@ -64,7 +65,9 @@ class MultiScorer(AnswerScorer):
         answer = gold.answer
         self.blank = options.unanswerable and answer is None
         if not self.blank and not isinstance(answer, list | dict):
-            raise gold_fault("answer", "a multi case needs a list of values or a map of them by name")
+            raise gold_fault(
+                "answer", "a multi case needs a list of values or a map of them by name"
+            )
         self.asks: dict[str, Ask] = {}
         self.named = isinstance(answer, dict)
         if options.item_kind == "label":
@@ -93,7 +96,9 @@ class MultiScorer(AnswerScorer):
         names = list(answer) if isinstance(answer, dict) else [""]
         for name in {**(gold.units or {}), **(gold.scales or {})}:
             if self.named and name not in names:
-                raise gold_fault("units", f'"{name}" is no item of the answer ({nearest(name, names)})')
+                raise gold_fault(
+                    "units", f'"{name}" is no item of the answer ({nearest(name, names)})'
+                )
         for name in names:
             unit = (gold.units or {}).get(name, gold.unit)
             if unit is None:
@@ -103,7 +108,9 @@ class MultiScorer(AnswerScorer):
             except ValueError as error:
                 raise gold_fault("unit", str(error)) from None
         if isinstance(answer, dict):
-            self.expected = {k: gold_number(v, self.asks[k], f"answer.{k}") for k, v in answer.items()}
+            self.expected = {
+                k: gold_number(v, self.asks[k], f"answer.{k}") for k, v in answer.items()
+            }
         elif isinstance(answer, list):
             self.expected = [gold_number(v, self.asks[""], "answer") for v in answer]
 
@@ -122,7 +129,11 @@ class MultiScorer(AnswerScorer):
         if not found:
             said = read.failure or ("no_number" if located.from_json else non_answer(located.text))
             return self.failed(said or "no_number", stage=located.stage)
-        return self._compare_named(read, located) if self.named else self._compare_listed(read, located)
+        return (
+            self._compare_named(read, located)
+            if self.named
+            else self._compare_listed(read, located)
+        )
 
     def _says_empty(self, located: Located) -> bool:
         if located.from_json:
@@ -165,10 +176,7 @@ class MultiScorer(AnswerScorer):
         extra = [item for item in parsed if item not in wanted]
         total = len(parsed) + len(wanted)
         f1 = 2 * common / total if total else 1.0
-        if self.options.ordered:
-            right = parsed == wanted
-        else:
-            right = not missing and not extra
+        right = parsed == wanted if self.options.ordered else not missing and not extra
         metric = self.options.metric
         value = f1 if metric == "set_f1" else float(right)
         if metric == "fraction":
@@ -218,10 +226,10 @@ class MultiScorer(AnswerScorer):
     def _name_places(self, text: str, start: int, end: int) -> list[tuple[int, int, str]]:
         """Where the declared names stand, longest name first where they overlap."""
         pattern, name_of = self._name_pattern()
-        found = []
-        for match in pattern.finditer(text, start, end):
-            found.append((match.start(), match.end(), name_of[_tight(match.group())]))
-        return found
+        return [
+            (match.start(), match.end(), name_of[_tight(match.group())])
+            for match in pattern.finditer(text, start, end)
+        ]
 
     def _name_pattern(self) -> tuple[re.Pattern[str], dict[str, str]]:
         names = {
@@ -258,7 +266,9 @@ class MultiScorer(AnswerScorer):
 
     def _from_table(self, text: str) -> dict[str, Candidate | None] | None:
         """Rows of a table with pipes whose first cell is a declared name."""
-        rows = [line.strip().strip("|").split("|") for line in text.split("\n") if line.count("|") >= 2]
+        rows = [
+            line.strip().strip("|").split("|") for line in text.split("\n") if line.count("|") >= 2
+        ]
         if len(rows) < 2:
             return None
         names = {_tight(w): n for n in self.expected for w in (n, *self.options.aliases.get(n, ()))}
@@ -300,7 +310,9 @@ class MultiScorer(AnswerScorer):
             listed: list[Candidate] = []
             failure = None
             for entry in entries:
-                inner = Located("json", clean(""), value=json_scalar(entry), from_json=True, raw_span=(0, 0))
+                inner = Located(
+                    "json", clean(""), value=json_scalar(entry), from_json=True, raw_span=(0, 0)
+                )
                 if isinstance(entry, str) and len(entries) == 1:
                     view = clean(entry)
                     return Read({}, _list_values(Located("json", view, 0, len(view.text)), ask))
@@ -334,7 +346,9 @@ class MultiScorer(AnswerScorer):
         parsed = [as_json(parsed_of[id(candidate)]) for candidate in values]
         return self._scored(parsed, right, max(len(wanted), len(values)), located, failure)
 
-    def _matched(self, values: list[Candidate], wanted: list[Decimal]) -> list[tuple[Candidate, Any]]:
+    def _matched(
+        self, values: list[Candidate], wanted: list[Decimal]
+    ) -> list[tuple[Candidate, Any]]:
         """Each value with the first gold that it equals and that no other has taken."""
         left = list(wanted)
         results = []
@@ -350,7 +364,9 @@ class MultiScorer(AnswerScorer):
         self, parsed: Values, right: int, total: int, located: Located, failure: str | None
     ) -> Score:
         fraction = right / total if total else float(not parsed)
-        value = fraction if self.options.metric == "fraction" else float(fraction == 1 and not failure)
+        value = (
+            fraction if self.options.metric == "fraction" else float(fraction == 1 and not failure)
+        )
         return Score(value, self.identity, parsed=parsed, failure=failure, stage=located.stage,
                      span=located.raw_span or located.span(located.start, located.end),
                      parts={"fraction": fraction}, details={"right": right, "of": total})  # fmt: skip
@@ -364,7 +380,9 @@ def _merged(entries: list[dict[str, Any]]) -> dict[str, Any]:
     """A list of one-key objects, or of rows with a name and a value, as one map."""
     merged: dict[str, Any] = {}
     for entry in entries:
-        name = next((entry[key] for key in entry if str(key).casefold() in {"name", "item", "label"}), None)
+        name = next(
+            (entry[key] for key in entry if str(key).casefold() in {"name", "item", "label"}), None
+        )
         if isinstance(name, str):
             merged[name] = entry
         else:
@@ -388,7 +406,7 @@ def _list_values(located: Located, ask: Ask) -> list[Candidate]:
     """The values of a list in text: labels such as years left out, ranges with both their ends."""
     text = located.view.text
     pool = read(text, located, ask)
-    for first, second in zip(pool, pool[1:], strict=False):
+    for first, second in pairwise(pool):
         if second.range_with is first or _spans(text, first, second):
             _share_unit(text, first, second, ask)
     fitting = [c for c in pool if c.fits and not c.label and not c.margin and c.restates is None]
@@ -399,7 +417,11 @@ def _list_values(located: Located, ask: Ask) -> list[Candidate]:
 
 def _spans(text: str, first: Candidate, second: Candidate) -> bool:
     gap = text[first.reading.end : second.reading.start]
-    return bool(re.fullmatch(r"\s*(?:-|–|—|to|and|through)\s*", gap)) and not first.label and not second.label
+    return (
+        bool(re.fullmatch(r"\s*(?:-|–|—|to|and|through)\s*", gap))
+        and not first.label
+        and not second.label
+    )
 
 
 def _share_unit(text: str, first: Candidate, second: Candidate, ask: Ask) -> None:

@@ -38,7 +38,8 @@ NO_ANSWER = re.compile(
     re.IGNORECASE,
 )
 _MAY_DENY = re.compile(
-    r"n't|\bnot?\b|cannot|unable|declin|refus|lack|insuffic|without|undisclos|unknown|impossib|against my", re.IGNORECASE
+    r"n't|\bnot?\b|cannot|unable|declin|refus|lack|insuffic|without|undisclos|unknown|impossib|against my",
+    re.IGNORECASE,
 )
 MISSING_WORD = re.compile(
     r"\W*(?:n\s?[./]?\s?a\.?|n/?d|null|none|nothing|unknown|unavailable|undisclosed|not (?:available|applicable"

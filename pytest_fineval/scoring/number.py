@@ -36,7 +36,6 @@ _OWN_POWER = re.compile(r"\s?\^\s?\(?([-+−]?\d{1,9})\)?")
 _MIXED = re.compile(r" (\d{1,2})/(\d{1,3})(?![\d/])")
 
 
-
 def find_numbers(
     text: str, style: Style, start: int = 0, end: int | None = None, margin: int = 0
 ) -> Iterator[Reading]:
@@ -154,7 +153,12 @@ def _stands_alone(text: str, end: int) -> bool:
     """Whether no power, fraction or mixed number can follow: the common case, told cheaply."""
     follows = text[end : end + 2]
     sign = follows.strip()[:1]
-    return not (sign in _POWER_SIGNS or sign == "⁄" or sign in _VULGAR or (follows[:1] == " " and sign.isdigit()))
+    return not (
+        sign in _POWER_SIGNS
+        or sign == "⁄"
+        or sign in _VULGAR
+        or (follows[:1] == " " and sign.isdigit())
+    )
 
 
 def _divide(text: str, reading: Reading, value: Decimal, style: Style, end: int) -> Decimal:
@@ -230,5 +234,3 @@ def _ungroup(parts: list[str]) -> str | None:
         and all(len(part) == 2 for part in middle[:-1])
     )
     return "".join(parts) if western or indian else None
-
-

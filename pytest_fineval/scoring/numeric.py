@@ -189,7 +189,7 @@ class NumericScorer(AnswerScorer):
 
     def _compared(self, picked: Pick, located: Located, details: dict[str, Any]) -> Score:
         candidate = picked.candidate
-        assert candidate is not None and candidate.value is not None  # noqa: S101 (narrows the type)
+        assert candidate is not None  # noqa: S101 - narrows the type
         result = compare(candidate, self.expected, self.ask, self.options)
         details["value"] = str(result.value)
         details["passed"] = result.passed
@@ -251,7 +251,7 @@ def _from_value(
     if isinstance(value, str) and len(written) > 60:
         from pytest_fineval.scoring.extract import marked
 
-        found = marked(view, CommonOptions(locale=ask.style.locale), "number")  # type: ignore[arg-type] # Style holds the same words
+        found = marked(view, CommonOptions(locale=ask.style.locale), "number")
         if found is not None:
             inner = Located("json", view, found.start, found.end, raw_span=located.raw_span)
     return pick(inner, ask), inner

@@ -77,7 +77,9 @@ class RankingScorer(AnswerScorer):
         if located.from_json:
             listing = self._from_value(located.value)
             if listing is None:
-                return self.failed("no_answer" if located.value is None else "wrong_type", stage="json")
+                return self.failed(
+                    "no_answer" if located.value is None else "wrong_type", stage="json"
+                )
             listing.span = located.raw_span
         else:
             listing = self._from_text(located)
@@ -118,14 +120,18 @@ class RankingScorer(AnswerScorer):
             return self._from_lines(value)
         if isinstance(value, dict):
             ranks = {key: _rank(rank) for key, rank in list(value.items())[:MOST_ITEMS]}
-            known = [(rank, [self._item(str(key))]) for key, rank in ranks.items() if rank is not None]
+            known = [
+                (rank, [self._item(str(key))]) for key, rank in ranks.items() if rank is not None
+            ]
             return Listing(_by_rank(known)) if known else None
         if not isinstance(value, list):
             return None
         rows: list[tuple[float | None, list[str | None]]] = []
         for entry in value[:MOST_ITEMS]:
             if isinstance(entry, dict):
-                rank = next((_rank(entry[k]) for k in entry if str(k).casefold() in _RANK_HEADS), None)
+                rank = next(
+                    (_rank(entry[k]) for k in entry if str(k).casefold() in _RANK_HEADS), None
+                )
                 named = [self._item(str(v)) for v in entry.values() if isinstance(v, str)]
                 rows.append((rank, [next((item for item in named if item), None)]))
             elif isinstance(entry, list):
@@ -190,7 +196,9 @@ class RankingScorer(AnswerScorer):
     def _entry(self, text: str) -> list[str | None]:
         """One list entry: the name that leads it, or several joined by `=`; None for no name."""
         head = re.split(r"\s[–—:-]\s|:\s|\s\(|,\s(?=[a-z])", text, maxsplit=1)[0]
-        parts = re.split(r"\s*(?:=|\btied? with\b)\s*", text if "=" in head or "tie" in text else head)
+        parts = re.split(
+            r"\s*(?:=|\btied? with\b)\s*", text if "=" in head or "tie" in text else head
+        )
         found: list[str | None] = []
         for part in parts if len(parts) > 1 else [text]:
             mentions = self.names.mentions(part)
@@ -261,9 +269,12 @@ class RankingScorer(AnswerScorer):
         return groups[::-1] if ascending else groups
 
 
-_RANK_HEADS = frozenset({"rank", "ranking", "position", "place", "#", "no", "no.", "order", "pos", "pos."})
+_RANK_HEADS = frozenset(
+    {"rank", "ranking", "position", "place", "#", "no", "no.", "order", "pos", "pos."}
+)
 _NUMBERED = re.compile(
-    r"[ \t]*(?:[-*•][ \t]+)?(?:\#|rank[ \t]+|no\.[ \t]*)?\(?(?P<rank>\d{1,3})(?:st|nd|rd|th)?[.):][ \t]*(?P<entry>\S.*)", re.IGNORECASE
+    r"[ \t]*(?:[-*•][ \t]+)?(?:\#|rank[ \t]+|no\.[ \t]*)?\(?(?P<rank>\d{1,3})(?:st|nd|rd|th)?[.):][ \t]*(?P<entry>\S.*)",
+    re.IGNORECASE,
 )
 _BULLETED = re.compile(r"[ \t]*(?P<rank>)[-*•+–][ \t]+(?P<entry>\S.*)")
 _SPLIT = re.compile(r",|;|>|<|→|->|\n|\bthen\b|\bfollowed by\b|\band\b|\bahead of\b|\bover\b")
@@ -386,7 +397,9 @@ def _unknown_entries(gap: str, last: bool = False) -> int:
     return count
 
 
-def correlate(gold: Sequence[Sequence[str]], ranked: Sequence[Sequence[str]], metric: str) -> float | None:
+def correlate(
+    gold: Sequence[Sequence[str]], ranked: Sequence[Sequence[str]], metric: str
+) -> float | None:
     """Rank correlation of two orders of the same items; ties share their mean rank.
 
     Args:

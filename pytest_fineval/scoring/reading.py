@@ -79,5 +79,3 @@ class Reading:
     plain: bool = False
     signed: bool = False
     compound: bool = False
-
-

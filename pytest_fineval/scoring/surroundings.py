@@ -37,7 +37,9 @@ _WORD_BEFORE = re.compile(r"([A-Za-z§][A-Za-z&.'-]*)[ \u00a0]?[#(.]{0,2}[ \u00a
 _WORD_AFTER = re.compile(r"(?:st|nd|rd|th)?[ \u00a0](?:of )?([A-Za-z]+)")
 _LIST_AFTER = re.compile(r"[.)][ \t]+(?=\S)")
 _PERIOD_AFTER = re.compile(r"[ \u00a0](?:ended|ending)\b", re.IGNORECASE)
-_NAME_3M = re.compile(r"M(?:'s\b|,? (?:Co|Company|Inc|India)\b|(?= [a-z]{4,})(?! (?:dollars|shares|euros|units|in)\b))")
+_NAME_3M = re.compile(
+    r"M(?:'s\b|,? (?:Co|Company|Inc|India)\b|(?= [a-z]{4,})(?! (?:dollars|shares|euros|units|in)\b))"
+)
 _AT_3M = re.compile(r"\b(?:at|by|with)\s$")
 _FOLLOWS = re.compile(r"(?:,| and| &| to|[-–/.]| ?\(|, and)?\s?")
 _DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}")
@@ -112,7 +114,7 @@ class Labels:
             return True
         follower = _WORD_AFTER.match(text, end)
         if follower and follower.group(1).lower() in _MONTHS and not year:
-            return not (follower.group(1) == "may")
+            return follower.group(1) != "may"
         return self._continues(reading, year)
 
     def _after_reference(self, reading: Reading) -> bool:
@@ -128,9 +130,13 @@ class Labels:
             return False
         value = int(reading.value or 0)
         if word in _FISCAL:
-            return reading.digits == 4 or (reading.digits <= 2 and word in {"fy", "cy", "ay", "f.y"})
+            return reading.digits == 4 or (
+                reading.digits <= 2 and word in {"fy", "cy", "ay", "f.y"}
+            )
         if word in _MONTHS:
-            return (value <= 31 or 1900 <= value <= 2100) and (word != "may" or match.group(1) == "May")
+            return (value <= 31 or 1900 <= value <= 2100) and (
+                word != "may" or match.group(1) == "May"
+            )
         return word in _BEFORE_YEAR and 1900 <= value <= 2100
 
     def _is_list_number(self, reading: Reading) -> bool:

@@ -82,7 +82,25 @@ _COMMANDS = {
     "euro": "€",
     "pounds": "£",
 }
-_WRAPPERS = ["text", "textbf", "textit", "textrm", "texttt", "textsf", "mathrm", "mathbf", "mathit", "mathsf", "operatorname", "mbox", "hbox", "emph", "underline", "color", "bf"]
+_WRAPPERS = [
+    "text",
+    "textbf",
+    "textit",
+    "textrm",
+    "texttt",
+    "textsf",
+    "mathrm",
+    "mathbf",
+    "mathit",
+    "mathsf",
+    "operatorname",
+    "mbox",
+    "hbox",
+    "emph",
+    "underline",
+    "color",
+    "bf",
+]
 _BOXES = ("boxed", "fbox", "framebox")
 _FRACTIONS = ("frac", "dfrac", "tfrac", "cfrac")
 
@@ -112,7 +130,6 @@ _PUNCTUATION = str.maketrans(
         "٬": ",",
         "٪": "%",
         "∶": ":",
-        "‒": "–",
         "✕": "×",
         "✖": "×",
         "⨯": "×",

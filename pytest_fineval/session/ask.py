@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +14,8 @@ from pytest_fineval.cases.model import Candidate
 from pytest_fineval.clients.base import Answer, Client, Request, build_request
 from pytest_fineval.clients.callables import as_client
 from pytest_fineval.clients.factory import client_for, recorded
+from pytest_fineval.engine.budget import Budget
+from pytest_fineval.engine.guard import guarded
 from pytest_fineval.engine.prefetch import Job, Prefetcher
 from pytest_fineval.report.text import visible
 from pytest_fineval.session.collect import Ask
@@ -29,7 +33,15 @@ NOT_RUN = frozenset({"cap_reached", "breaker_open"})
 class Asker:
     """Answers items through their model's client, ahead of their turn."""
 
-    def __init__(self, settings: Settings, options: Options):
+    def __init__(self, settings: Settings, options: Options, *, ledger: Path, workers: int = 1):
+        """
+        Args:
+            ledger: the file over which all processes of the run share the spend cap.
+            workers: how many processes share the provider's limits.
+        """
+        cap = options.cap_usd
+        self._budget = None if cap is None or not options.live else Budget(ledger, cap)
+        self._workers = workers
         self._settings = settings
         self._options = options
         self._clients: dict[str, Client] = {}
@@ -124,8 +136,19 @@ class Asker:
                 live=self._options.live,
                 record=self._options.record,
                 cases=self._case_of,
+                guard=partial(self._guarded, model),
             )
         return self._clients[model]
+
+    def _guarded(self, model: str, client: Client) -> Client:
+        """Limits, retries and the spend cap around a live client."""
+        return guarded(
+            client,
+            self._settings.model(model),
+            self._settings.run,
+            budget=self._budget,
+            workers=self._workers,
+        )
 
     def _own(self, custom: Any, model: str) -> Client:
         """The user's `fineval_client` as a Client, recorded when the run records."""
@@ -138,6 +161,7 @@ class Asker:
                     self._settings,
                     record=self._options.record,
                     cases=self._case_of,
+                    guard=partial(self._guarded, model) if self._options.live else None,
                 )
             self._custom[id(custom)] = client
         return self._custom[id(custom)]

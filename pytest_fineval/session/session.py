@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -55,6 +56,7 @@ class Session:
         self._collector: Collector | None = None
         self._controller: Controller | None = None
         self._asker: Asker | None = None
+        self._scratch: tempfile.TemporaryDirectory[str] | None = None
         self._options: Options | None = None
         try:
             self._settings = load(config.rootpath)
@@ -90,7 +92,7 @@ class Session:
     def collected(self, session: pytest.Session) -> None:
         """The end of collection: faults end the run here, before anything is asked."""
         if self._settings and self._options and not self._config.option.collectonly:
-            self._asker = Asker(self._settings, self._options)
+            self._asker = self._new_asker(self._settings, self._options)
             self._prepare(session)
         plan = self._plan(session)
         if self._worker is not None:
@@ -166,6 +168,9 @@ class Session:
         if self._asker is not None:
             self._asker.close()
             self._asker = None
+        if self._scratch is not None:
+            self._scratch.cleanup()
+            self._scratch = None
         controller = self._controller
         if controller is None or controller.manifest is None:
             return
@@ -195,6 +200,14 @@ class Session:
         reporter = session.config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None and self._controller and self._controller.verdict:
             terminal.write_verdict(self._controller.verdict, reporter)
+
+    def _new_asker(self, settings: Settings, options: Options) -> Asker:
+        if self._worker is None:
+            self._scratch = tempfile.TemporaryDirectory(prefix="fineval-")
+            return Asker(settings, options, ledger=Path(self._scratch.name) / "spend")
+        given = self._config.workerinput  # type: ignore[attr-defined]  # set by xdist
+        ledger = Path(given["fineval_exchange"]) / "spend"
+        return Asker(settings, options, ledger=ledger, workers=given["workercount"])
 
     def _prepare(self, session: pytest.Session) -> None:
         if self._asker is None or self._collector is None:
