@@ -172,10 +172,10 @@ def judge(
 def _why_not_judged(manifest: Manifest, baseline: Baseline | None, mode: Mode) -> str | None:
     if mode == "off":
         return "not judged: the gate is off"
-    if baseline is None:
-        return "not judged: there is no baseline"
     if manifest.incomplete is not None:
         return f"not judged: the selected split is incomplete by choice ({manifest.incomplete})"
+    if baseline is None:
+        return "not judged: there is no baseline"
     return None
 
 

@@ -1,4 +1,4 @@
-"""Labels and yes/no: which of a closed set of words an answer commits to."""
+"""Labels: which of a closed set of words an answer commits to."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from itertools import pairwise
-from typing import Any
 
 from pytest_fineval.cases.model import Gold
 from pytest_fineval.scoring import noise
@@ -38,7 +36,7 @@ _CUE = re.compile(
     r"|(?:I|we)(?:'d| would| will|'ll)? (?:rate|grade|choose|pick|select|assign|judge|deem|call|go with)|best described|so the)\b",
     re.IGNORECASE,
 )
-_SENTENCE = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=\S)|\n+")
+SENTENCE = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=\S)|\n+")
 _OPTION_BEFORE = re.compile(r"(?:(?:option|choice|answer|grade|letter|class|rating|category|is|as|:|=)\s*[\"'(]?|[(\[\"'])$", re.IGNORECASE)  # fmt: skip
 _OPTION_AFTER = re.compile(
     r"\s*(?:[.):,;!\]\"'\n–—|/]|-\s|$|(?:and|or|is|are|was|because|since)\b)"
@@ -197,7 +195,7 @@ def _leading(text: str, left: list[Mention], _: Sequence[tuple[int, int]]) -> Me
     first = left[0]
     if not _COMMITTED_AFTER.match(text, first.end):
         return None
-    stop = _SENTENCE.search(text, first.end)
+    stop = SENTENCE.search(text, first.end)
     later = [
         m
         for m in left
@@ -220,7 +218,7 @@ def _in_bold(text: str, left: list[Mention], bold: Sequence[tuple[int, int]]) ->
 
 def _concluding(text: str, left: list[Mention], _: Sequence[tuple[int, int]]) -> Mention | None:
     """The label of the last sentence that concludes: the first after its cue, else the last."""
-    ends = [0, *(match.end() for match in _SENTENCE.finditer(text)), len(text)]
+    ends = [0, *(match.end() for match in SENTENCE.finditer(text)), len(text)]
     for start, end in reversed(list(pairwise(ends))):
         cue = _CUE.search(text, start, end)
         if cue is None:
@@ -342,162 +340,3 @@ def check_aliases(aliases: Mapping[str, Sequence[str]], labels: Sequence[str]) -
     for name in aliases:
         if name not in labels:
             raise gold_fault("labels", f'aliases name "{name}", which is none of the labels')
-
-
-class ExactScorer(AnswerScorer):
-    """`exact`: the marked answer (else the whole text) equals the gold after normalisation."""
-
-    Options = LabelOptions
-
-    def __init__(self, identity: str, options: LabelOptions, gold: Gold):
-        super().__init__(identity, options, gold)
-        if not isinstance(gold.answer, str) or not gold.answer.strip():
-            raise gold_fault("answer", "an exact case needs the text that is right")
-        names = options.aliases.get(gold.answer, ())
-        self._right = {self._normal(name) for name in (gold.answer, *names)}
-
-    def _normal(self, text: str) -> str:
-        return folded(text, self.options.literal).strip(" .,;:!*\"'`()")
-
-    def judge(self, text: str) -> Score:
-        """Equality of the marked answer with the gold or one of its aliases."""
-        located = locate(text, self.options, "label")
-        if located.failure:
-            return self.failed(located.failure, stage=located.stage)
-        value = json_scalar(located.value) if located.from_json else located.text
-        if value is None:
-            return self.failed("no_answer", stage=located.stage)
-        parsed = self._normal(clean(str(value)).text)
-        right = parsed in self._right
-        if not right and (said := non_answer(str(value))):
-            return self.failed(said, stage=located.stage)
-        span = located.raw_span or located.span(located.start, located.end)
-        return Score(
-            float(right), self.identity, parsed=parsed[:200], stage=located.stage, span=span
-        )
-
-
-YES = ("yes", "true", "yep", "yeah", "yup", "affirmative", "y")
-NO = ("no", "false", "nope", "nah", "n")
-_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
-_GOES_ON = re.compile(
-    r"[\"')]*\s*(?:$|[.,:;!?\n(–—|]|-\s|(?:because|since|as|it|there|this|they|the|that|we|i|indeed)\b)",
-    re.IGNORECASE,
-)
-_BOTH = re.compile(r"\s*(?:,|/|\band\b|\bor\b|\bbut\b(?:\s+also)?)\s*")
-
-
-class BooleanOptions(CommonOptions):
-    """Options of `boolean`."""
-
-    aliases: dict[str, tuple[str, ...]] = {}
-
-
-class BooleanScorer(AnswerScorer):
-    """`boolean`: a word for yes or no, never inferred from a full sentence; score 1 or 0."""
-
-    Options = BooleanOptions
-
-    def __init__(self, identity: str, options: BooleanOptions, gold: Gold):
-        super().__init__(identity, options, gold)
-        self._words: dict[str, bool] = {**dict.fromkeys(YES, True), **dict.fromkeys(NO, False)}
-        self._added: set[str] = set()
-        for name, words in options.aliases.items():
-            meaning = self._words.get(folded(name))
-            if meaning is None:
-                raise gold_fault("answer", f'aliases name "{name}": only true and false have any')
-            for word in map(folded, words):
-                self._words[word] = meaning
-                self._added.add(word)
-        body = "|".join(re.escape(word) for word in sorted(self._words, key=len, reverse=True))
-        self._pattern = re.compile(rf"(?<!\w)(?:{body})(?!\w)", re.IGNORECASE)
-        self.expected: bool | None = None
-        if not (options.unanswerable and gold.answer is None):
-            answer = gold.answer
-            self.expected = answer if isinstance(answer, bool) else self._word(str(answer))
-            if self.expected is None:
-                raise gold_fault("answer", "a boolean case needs yes or no (or true or false)")
-
-    def judge(self, text: str) -> Score:
-        """A word after a marker, the leading word, or the last sentence if it is one word."""
-        located = locate(text, self.options, "boolean", ("label",))
-        if located.failure:
-            return self.failed(located.failure, stage=located.stage)
-        if located.from_json:
-            return self._structured(located)
-        if located.marked:
-            score = self._read(located, located.start, located.end)
-            if score is not None:
-                return score
-            said = non_answer(located.text)
-            if said:
-                return self.failed(said, stage=located.stage)
-        score = self._read(located, 0, len(located.view.text))
-        if score is not None:
-            return score
-        said = None if located.marked else non_answer(located.view.text)
-        one_word = len(_WORD.findall(located.text)) == 1
-        return self.failed(said or ("invalid_label" if one_word else "no_label"), stage="text")
-
-    def _read(self, located: Located, start: int, end: int) -> Score | None:
-        text = located.view.text[start:end]
-        first = self._pattern.search(text)
-        if first is not None and not re.search(r"\w", text[: first.start()]):
-            second = self._pattern.search(text, first.end())
-            if (
-                second is not None
-                and _BOTH.fullmatch(text, first.end(), second.start())
-                and self._meaning(first) != self._meaning(second)
-            ):
-                return self.failed("ambiguous", stage="leading")
-            if self._stands(text, first):
-                return self._scored(first, located, start, "leading")
-        parts = list(_SENTENCE.finditer(text))
-        last_start = parts[-1].end() if parts else 0
-        words = _WORD.findall(text[last_start:])
-        last = self._pattern.search(text, last_start)
-        if len(words) == 1 and last is not None:
-            return self._scored(last, located, start, "last_word")
-        return None
-
-    def _stands(self, text: str, match: re.Match[str]) -> bool:
-        """Whether a leading word answers: `No incident was found` is a sentence about incidents."""
-        word = folded(match.group())
-        after = text[match.end() :]
-        if word in {"y", "n"} and word not in self._added:
-            return not re.search(r"\w", after)
-        if word in {"yes", "yep", "yeah", "yup", "nope", "nah"} or word in self._added:
-            return True
-        return _GOES_ON.match(after) is not None
-
-    def _structured(self, located: Located) -> Score:
-        value: Any = json_scalar(located.value)
-        if value is None:
-            return self.failed("no_answer", stage="json")
-        if isinstance(value, list | dict):
-            return self.failed("wrong_type", stage="json")
-        read = value if isinstance(value, bool) else self._word(_text_of(value))
-        if read is None:
-            inner = Located("json", view := clean(_text_of(value)), 0, len(view.text), raw_span=located.raw_span)  # fmt: skip
-            score = self._read(inner, 0, len(view.text))
-            return score or self.failed(non_answer(view.text) or "invalid_label", stage="json")
-        return self._verdict(read, located.raw_span or (0, 0), "json")
-
-    def _word(self, word: str) -> bool | None:
-        return self._words.get(folded(word).strip(" .,!*\"'"))
-
-    def _meaning(self, match: re.Match[str]) -> bool:
-        return self._words[folded(match.group())]
-
-    def _scored(self, match: re.Match[str], located: Located, start: int, stage: str) -> Score:
-        span = located.span(start + match.start(), start + match.end())
-        stage = located.stage if located.marked else stage
-        return self._verdict(self._meaning(match), span, stage)
-
-    def _verdict(self, read: bool, span: tuple[int, int], stage: str) -> Score:
-        right = 1.0 if read == self.expected else 0.0
-        return Score(right, self.identity, parsed=read, stage=stage, span=span)
-
-
-def _text_of(value: Any) -> str:
-    return f"{value:f}" if isinstance(value, Decimal) and abs(value.adjusted()) < 30 else str(value)
