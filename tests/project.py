@@ -82,15 +82,17 @@ class Project:
         )
         (self.root / "evals" / f"test_{name}.py").write_text(module, encoding="utf-8")
 
-    def answers(self, model: str, texts: Mapping[str, str], samples: int = 1) -> None:
-        """Record these answers, by case id, for a model."""
+    def answers(
+        self, model: str, texts: Mapping[str, str], samples: int | Iterable[int] = 1
+    ) -> None:
+        """Record these answers, by case id, for a model: so many samples, or these."""
         path = self.root / "evals" / "recordings" / f"{model}.jsonl"
         recordings = Recordings.load(path)
         settings = ModelSettings(client="recording", model=model)
         for case in self.cases:
             if case.id in texts:
                 request = build_request(case.candidate, settings).digest
-                for sample in range(samples):
+                for sample in range(samples) if isinstance(samples, int) else samples:
                     answer = Answer(text=texts[case.id], source="recording")
                     recordings.add(request, sample, answer, case=case.id, replace=True)
         recordings.compact()
@@ -105,11 +107,12 @@ class Project:
             return self.pytester.runpytest_subprocess("evals", *arguments)
         return self.pytester.runpytest_inprocess("evals", *arguments)
 
-    def baseline(self, model: str = "old", *, signed: bool = True) -> Path:
+    def baseline(self, model: str = "old", *, signed: bool = True, repeat: int = 1) -> Path:
         """Run a model, propose the run as the baseline, sign it with a fresh key."""
         folder = self.root / "runs" / f"base-{model}"
         done = self.pytest(
-            "--fineval-model", model, "--fineval-gate", "off", "--fineval-run", str(folder)
+            *("--fineval-model", model, "--fineval-gate", "off"),
+            *("--fineval-run", str(folder), "--fineval-repeat", str(repeat)),
         )
         assert done.ret == 0, done.stdout.str()
         path = self.root / "baselines" / "main.json"

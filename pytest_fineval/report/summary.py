@@ -13,6 +13,9 @@ from pytest_fineval.report.text import visible
 from pytest_fineval.store.manifest import Manifest
 from pytest_fineval.store.record import Record
 
+BaselineAnswers = Mapping[str, Sequence[tuple[float, str]]]
+"""Case -> (score, raw answer) of each of the baseline's samples."""
+
 FAILING = frozenset({"block", "invalid"})
 
 NEXT = {
@@ -138,7 +141,7 @@ def summarize(
     verdict: Verdict,
     manifest: Manifest,
     records: Sequence[Record],
-    before: Mapping[tuple[str, int], str],
+    before: BaselineAnswers,
     folder: Path | None,
     notices: Sequence[str] = (),
 ) -> Summary:
@@ -146,7 +149,7 @@ def summarize(
 
     Args:
         records: of all models; the figures are of the gated one.
-        before: (case, sample) -> raw answer of the baseline; empty when it kept none.
+        before: the baseline's answers; empty when it kept none.
         notices: what the run has to say beside its verdict.
     """
     gated = [r for r in records if r.model == manifest.candidate]
@@ -196,16 +199,19 @@ def _categories(records: Sequence[Record]) -> tuple[Category, ...]:
     return tuple(found)
 
 
-def _shown(group: Sequence[Record], before: Mapping[tuple[str, int], str], label: str) -> Shown:
-    worst = min(group, key=lambda record: record.value)
-    earlier = before.get((worst.case.id, worst.sample), before.get((worst.case.id, 0)))
+def _shown(group: Sequence[Record], before: BaselineAnswers, label: str) -> Shown:
+    # A case of several samples is shown by the answers that tell why it moved: for a lost one the
+    # baseline's best beside the candidate's worst.
+    better, worse = (min, max) if label == "gained" else (max, min)
+    after = worse(group, key=lambda record: record.value)
+    earlier = before.get(after.case.id)
     return Shown(
-        case=worst.case.id,
-        category=worst.case.category,
+        case=after.case.id,
+        category=after.case.category,
         label=label,
-        before=None if earlier is None else visible(earlier),
-        after=_answer(worst),
-        note=_note(worst),
+        before=visible(better(earlier, key=lambda one: one[0])[1]) if earlier else None,
+        after=_answer(after),
+        note=_note(after),
     )
 
 

@@ -144,12 +144,18 @@ class Controller:
         write_atomically(self._writer.folder / VERDICT, self.verdict.to_bytes().decode())
         return self.verdict
 
-    def baseline_answers(self) -> dict[tuple[str, int], str]:
-        """(case, sample) -> the baseline's raw answer; empty when it keeps none."""
+    def baseline_answers(self) -> dict[str, list[tuple[float, str]]]:
+        """Case -> (score, raw answer) of each of the baseline's samples; empty when it keeps no
+        answers."""
         if self.baseline is None or self._options.baseline is None:
             return {}
+        found: dict[str, list[tuple[float, str]]] = {}
         stored = baselines.answers(self._options.baseline)
-        return {key: answer.text for key, answer in stored.items()}
+        for (case, sample), answer in sorted(stored.items(), key=lambda item: item[0]):
+            known = self.baseline.cases.get(case)
+            if known is not None and sample < len(known.scores):
+                found.setdefault(case, []).append((known.scores[sample], answer.text))
+        return found
 
     def _baseline_name(self) -> str | None:
         path = self._options.baseline

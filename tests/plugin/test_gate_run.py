@@ -231,3 +231,18 @@ def test_an_unproposable_run_is_refused(ready):
 def test_verify_names_the_signer(ready):
     done = ready.fineval("baseline", "verify", "baselines/main.json")
     assert "owner@example.com" in done.stdout
+
+
+def test_a_lost_case_is_shown_beside_an_answer_that_was_right(project):
+    project.suite("extraction", many(40))
+    project.answers("old", project.right("e003"), [0])
+    project.answers("old", project.right(), [1, 2])
+    project.answers("new", project.right("e003"))
+    project.settings()
+    project.baseline(repeat=3)
+    done = project.pytest()
+    shown = done.outlines.index("LOST e003 (extraction): read “7”, score 0")
+    assert [line.strip() for line in done.outlines[shown + 1 : shown + 3]] == [
+        "before “103”",
+        "after  “7”",
+    ]
