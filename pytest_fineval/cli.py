@@ -134,8 +134,7 @@ def _gate(given: argparse.Namespace) -> int:
         sys.stdout.write(verdict.to_bytes().decode())
         return verdict.exit_code or 0
     path = given.baseline or (Path(run.manifest.baseline) if run.manifest.baseline else None)
-    stored = baseline.answers(path) if path and path.exists() else {}
-    before = {key: answer.text for key, answer in stored.items()}
+    before = baseline.scored_answers(path) if path and path.exists() else {}
     out = terminal.Plain(sys.stdout)
     terminal.write(summarize(verdict, run.manifest, run.records, before, run.folder), out, "lost")
     terminal.write_verdict(verdict, out)

@@ -23,6 +23,10 @@ Condition = tuple[str, str]
 """Track and evidence: cases under different ones are never pooled."""
 
 
+Scored = tuple[float, str]
+"""A score and the raw answer that got it."""
+
+
 class BaselineCase(Frozen):
     """One case's scores, and all that pairing and testing need to know of it.
 
@@ -234,6 +238,24 @@ def answers(path: Path) -> dict[tuple[str, int], StoredAnswer]:
                 fault = "; ".join(faults(error, StoredAnswer))
                 raise InputError(fault, path=companion, line=number) from error
             found[answer.case, answer.sample] = answer
+    return found
+
+
+def scored_answers(path: Path, baseline: Baseline | None = None) -> dict[str, list[Scored]]:
+    """Case -> (score, raw answer) of each sample whose answer lies beside the baseline.
+
+    Args:
+        path: of the baseline.
+        baseline: what was read from there, if it was.
+
+    Raises:
+        InputError: the baseline or its companion cannot be read.
+    """
+    cases = (baseline or load(path)).cases
+    found: dict[str, list[Scored]] = {}
+    for (case, sample), answer in sorted(answers(path).items(), key=lambda item: item[0]):
+        if case in cases and sample < len(cases[case].scores):
+            found.setdefault(case, []).append((cases[case].scores[sample], answer.text))
     return found
 
 

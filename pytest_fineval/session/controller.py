@@ -149,13 +149,7 @@ class Controller:
         answers."""
         if self.baseline is None or self._options.baseline is None:
             return {}
-        found: dict[str, list[tuple[float, str]]] = {}
-        stored = baselines.answers(self._options.baseline)
-        for (case, sample), answer in sorted(stored.items(), key=lambda item: item[0]):
-            known = self.baseline.cases.get(case)
-            if known is not None and sample < len(known.scores):
-                found.setdefault(case, []).append((known.scores[sample], answer.text))
-        return found
+        return baselines.scored_answers(self._options.baseline, self.baseline)
 
     def _baseline_name(self) -> str | None:
         path = self._options.baseline
