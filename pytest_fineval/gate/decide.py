@@ -167,7 +167,10 @@ def _note(
 ) -> str:
     unit = _unit(evidence, measured)
     parts = []
-    if measured.reachable < needs:
+    if outcome == "block" and measured.reachable < needs:
+        # Holm asks less of a check once others have been rejected before it.
+        parts.append("blocks together with the other checks: alone it could not")
+    elif measured.reachable < needs:
         parts.append(
             f"cannot block by itself: needs at least {needs} {unit}, "
             f"has {measured.reachable} that could"

@@ -86,10 +86,10 @@ def measure(
     if binary and single:
         lost, gained = flips(pairs)
         return mcnemar_counts(len(pairs), lost, gained, _reachable(pairs))
-    if binary and same_model:
-        return _within_case(pairs, drops)
-    if binary or mixed:
+    if mixed and not binary:
         return _sign_flip(pairs, drops)
+    if not single:
+        return _within_case(pairs, drops) if same_model else _sign_flip(pairs, drops)
     return _other_scores(pairs, drops, chosen)
 
 

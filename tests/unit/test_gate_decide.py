@@ -141,3 +141,15 @@ def test_the_cases_a_floor_needs_are_enough_and_one_fewer_is_not():
         assert max(floor_pvalues(0, needs, floor, 0)) <= 0.01
         if needs > 1:
             assert max(floor_pvalues(0, needs - 1, floor, 0)) > 0.01
+
+
+def test_a_check_that_blocks_only_beside_others_does_not_say_that_it_cannot():
+    tables = {
+        "a": {"n": 40, "b": 20, "c": 0, "max_drop": 0.03},
+        "b": {"n": 5, "b": 5, "c": 0, "max_drop": 0.03},
+        "c": {"n": 40, "b": 0, "c": 0, "max_drop": 0.03},
+        "d": {"n": 40, "b": 0, "c": 0, "max_drop": 0.03},
+    }
+    ruling = decide_counts(tables, 0.05)[1]["b"][1]
+    assert (ruling.outcome, ruling.can_block, ruling.needs) == ("block", False, 6)
+    assert ruling.note == "blocks together with the other checks: alone it could not"

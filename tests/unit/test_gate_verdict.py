@@ -601,3 +601,15 @@ def test_the_bytes_are_strict_json_with_every_field_and_no_negative_zero():
     assert data["checks"][0]["name"] == "extraction"
     assert data["policy_digest"] == baseline(run(ones(4))).policy.digest
     assert len(found.digest) == 64
+
+
+def test_several_graded_samples_of_one_model_are_shuffled_within_their_case():
+    graded = {"reasoning": [[0.2, 0.4, 0.6]] * 12}
+    worse = {"reasoning": [[0.1, 0.1, 0.3]] * 12}
+    base = baseline(run(graded), categories=ONE)
+    same = verdict(run(worse, model=OLD), base)
+    swap = verdict(candidate(worse), base)
+    assert check(same, "reasoning").test == "within_case_permutation"
+    assert check(swap, "reasoning").test == "signflip"
+    # Summaries and verdicts together are of several kinds: the overall check compares means.
+    assert check(same, "overall").test == "signflip"
