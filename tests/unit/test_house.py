@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
         ["ruff", "format", "--check", "."],
         ["mypy"],
         ["lint-imports"],
+        ["zizmor", "--offline", "--quiet", ".github/workflows"],
     ],
     ids=" ".join,
 )
