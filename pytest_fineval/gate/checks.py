@@ -52,6 +52,7 @@ class Check(Frozen):
         can_block: whether that many are there.
         drop_upper95: one-sided 95 % upper bound of the drop.
         proven: the bound lies within max_drop.
+        look: 2 when the figures are those of a second look: fresh samples of all its cases.
         note: what a reader has to know beside the figures, in words.
     """
 
@@ -87,4 +88,5 @@ class Check(Frozen):
     drop_upper95: float | None = None
     proven: bool = False
     outcome: Outcome
+    look: Literal[1, 2] = 1
     note: str = ""

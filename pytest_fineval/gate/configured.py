@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from pytest_fineval.gate.baseline import Baseline, Condition, labels
@@ -74,6 +74,61 @@ def rule(
         _check(one, found, ruling, alpha)
         for one, found, ruling in zip(asked, evidence, rulings, strict=True)
     ]
+
+
+def undecided(asked: Sequence[Asked], checks: Sequence[Check]) -> list[str]:
+    """The cases that a second look has to ask again: all those of every inconclusive check."""
+    return sorted(
+        {
+            pair.id
+            for one, check in zip(asked, checks, strict=True)
+            if check.outcome == "inconclusive"
+            for pair in one.pairs
+        }
+    )
+
+
+def look_again(
+    asked: Sequence[Asked],
+    checks: Sequence[Check],
+    fresh: Mapping[str, Pair],
+    baseline: Baseline,
+    alpha: float,
+    *,
+    same_model: bool,
+) -> list[Check]:
+    """The second look: inconclusive checks are ruled on by fresh samples alone.
+
+    Holm still counts every configured check: those that are not looked at again enter with p = 1,
+    which can only make the others less bold.
+
+    Args:
+        fresh: pairs of the second look, for every case that `undecided` names.
+
+    Returns:
+        All checks, in the order given.
+    """
+    again = [
+        replace(one, pairs=[fresh[pair.id] for pair in one.pairs])
+        if check.outcome == "inconclusive"
+        else replace(one, pairs=())
+        for one, check in zip(asked, checks, strict=True)
+    ]
+    seconds = rule(again, baseline, alpha, same_model=same_model)
+    return [
+        _second(first, second) if one.pairs else first
+        for one, first, second in zip(again, checks, seconds, strict=True)
+    ]
+
+
+def _second(first: Check, second: Check) -> Check:
+    note = (
+        f"second look, {second.samples[1]} fresh samples a case (the first: drop "
+        f"{100 * (first.drop or 0.0):.1f} pts, Holm p {first.p_holm:.3f})"
+    )
+    return second.model_copy(
+        update={"look": 2, "note": "; ".join(filter(None, (second.note, note)))}
+    )
 
 
 def _of_category(

@@ -10,6 +10,13 @@ from functools import cached_property
 from typing import Literal
 
 from pytest_fineval.gate.baseline import Baseline, BaselineCase
+from pytest_fineval.gate.further import (
+    confirmation_samples,
+    confirmations,
+    is_further,
+    second_look_samples,
+    upheld,
+)
 from pytest_fineval.store.manifest import Manifest
 from pytest_fineval.store.record import Key, Record
 
@@ -20,11 +27,16 @@ recorded, None for a retired case."""
 
 @dataclass(frozen=True)
 class Pair:
-    """One case measured on both sides; all that is declared of it comes from the signed side."""
+    """One case measured on both sides; all that is declared of it comes from the signed side.
+
+    Attributes:
+        records: the candidate's samples of one look. confirming: a must-pass case's further ones.
+    """
 
     id: str
     case: BaselineCase
     records: tuple[Record, ...]
+    confirming: tuple[Record, ...] = ()
 
     @cached_property
     def before(self) -> float:
@@ -48,6 +60,13 @@ class Pair:
     @cached_property
     def is_right(self) -> bool:
         return _mostly_right(self.scores, self.case.pass_mark)
+
+    @property
+    def fails_must_pass(self) -> bool:
+        """A must-pass case that is wrong in the majority of its samples, confirmations included."""
+        return self.case.must_pass and not upheld(
+            self.records, self.confirming, self.case.pass_mark
+        )
 
 
 @dataclass(frozen=True)
@@ -142,28 +161,35 @@ def measurement_faults(
 ) -> Iterator[Fault]:
     """Step 2: what was asked but not measured (exit code 1); `records` sorted by key."""
     if repeated:
-        yield _fault(f"recorded more than once: {named(map(str, sorted(set(repeated))))}", "rerun")
+        twice = named(map(str, sorted(set(repeated))))
+        yield measurement_fault(f"recorded more than once: {twice}", "rerun")
     lost = lost_keys(manifest, records)
     if lost:
-        yield _fault(f"lost without a record: {named(map(str, lost))}", "rerun")
+        yield measurement_fault(f"lost without a record: {named(map(str, lost))}", "rerun")
     expected = set(manifest.expected())
     digests = {case.id: case.digest for case in manifest.planned}
     foreign = [
         str(record.key)
         for record in records
-        if record.key not in expected or record.case.digest != digests[record.case.id]
+        if record.case.digest != digests.get(record.case.id)
+        or (record.key not in expected and not is_further(manifest, record))
     ]
     if foreign:
-        yield _fault(f"recorded but not planned: {named(foreign)}", "rerun")
+        yield measurement_fault(f"recorded but not planned: {named(foreign)}", "rerun")
+    confirming = {record.key for record in confirmations(manifest, records)}
     for status, words, remedy in (
         ("not_run", "not run (spend cap reached or breaker open)", "limits"),
         ("unchecked", "never checked (the test did not reach fineval.check())", "tests"),
         ("pending", "still waiting for a score", "rescore"),
         ("lost", "lost", "rerun"),
     ):
-        found = [str(record.key) for record in records if record.status == status]
+        found = [
+            str(record.key)
+            for record in records
+            if record.status == status and not (status == "not_run" and record.key in confirming)
+        ]
         if found:
-            yield _fault(f"{words}: {named(found)}", remedy)
+            yield measurement_fault(f"{words}: {named(found)}", remedy)
     yield from _too_many_errors(manifest, records, baseline.policy.max_error_share)
     yield from _rescored(manifest, records, baseline, pairing)
 
@@ -171,19 +197,43 @@ def measurement_faults(
 def pairs(
     manifest: Manifest, records: Sequence[Record], baseline: Baseline, pairing: Pairing
 ) -> list[Pair]:
-    """The pairs, sorted by case id.
+    """The pairs of the planned samples, sorted by case id.
 
     Raises:
         ValueError: a score that is not finite or outside [0, 1]. No file can hold one; an object
             made by other means is refused here, before it can poison a mean.
     """
+    first = _samples_of(manifest, records, range(manifest.samples))
+    further = _samples_of(manifest, records, confirmation_samples(manifest.samples))
+    return [
+        Pair(name, baseline.cases[name], first[name], further.get(name, ()))
+        for name in pairing.expected
+    ]
+
+
+def second_pairs(
+    manifest: Manifest, records: Sequence[Record], baseline: Baseline, pairing: Pairing
+) -> dict[str, Pair]:
+    """The pairs of the second look by case id, of those cases that were asked again in full."""
+    samples = second_look_samples(manifest.samples)
+    fresh = _samples_of(manifest, records, samples)
+    return {
+        name: Pair(name, baseline.cases[name], fresh[name])
+        for name in pairing.expected
+        if len(fresh.get(name, ())) == len(samples)
+    }
+
+
+def _samples_of(
+    manifest: Manifest, records: Iterable[Record], samples: range
+) -> dict[str, tuple[Record, ...]]:
     found: dict[str, list[Record]] = {}
     for record in records:
-        if record.model == manifest.candidate:
+        if record.model == manifest.candidate and record.sample in samples:
             if not 0 <= record.value <= 1:
                 raise ValueError(f"{record.key}: a score must lie in [0, 1], not {record.value}")
             found.setdefault(record.case.id, []).append(record)
-    return [Pair(name, baseline.cases[name], tuple(found[name])) for name in pairing.expected]
+    return {name: tuple(group) for name, group in found.items()}
 
 
 def lost_keys(manifest: Manifest, records: Iterable[Record]) -> list[Key]:
@@ -233,7 +283,8 @@ REMEDIES = {
 }
 
 
-def _fault(text: str, remedy: str) -> Fault:
+def measurement_fault(text: str, remedy: str) -> Fault:
+    """A fault of what came back, with what to do about it (a key of `REMEDIES`)."""
     return Fault("measurement", f"{text}; {REMEDIES[remedy]}")
 
 
@@ -242,10 +293,15 @@ def _too_many_errors(
 ) -> Iterator[Fault]:
     """Per model: one that hardly answered was not measured, however well another one did."""
     total = len({case.id for case in manifest.planned})
+    confirming = {record.key for record in confirmations(manifest, records)}
     for model in sorted(manifest.models):
-        cases = {r.case.id for r in records if r.model == model and r.status == "errored"}
+        cases = {
+            r.case.id
+            for r in records
+            if r.model == model and r.status == "errored" and r.key not in confirming
+        }
         if len(cases) > max(1.0, share * total + 1e-9):
-            yield _fault(
+            yield measurement_fault(
                 f"client errors in {len(cases)} of {total} cases of {model} (allowed: "
                 f"{max(1, math.floor(share * total + 1e-9))}): {named(sorted(cases))}",
                 "provider",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from pytest_fineval.gate.baseline import Baseline
 from pytest_fineval.gate.checks import Check, Outcome
-from pytest_fineval.gate.configured import configured, pooled, rule
+from pytest_fineval.gate.configured import configured, look_again, pooled, rule, undecided
 from pytest_fineval.gate.decide import worst
+from pytest_fineval.gate.further import LOOKS
 from pytest_fineval.gate.pairing import (
     Fault,
     Pair,
@@ -19,10 +20,12 @@ from pytest_fineval.gate.pairing import (
     configuration_faults,
     failures,
     lost_keys,
+    measurement_fault,
     measurement_faults,
     named,
     pair,
     pairs,
+    second_pairs,
 )
 from pytest_fineval.settings import Frozen
 from pytest_fineval.store.manifest import Manifest
@@ -55,12 +58,13 @@ class Verdict(Frozen):
         exit_code: 0, 1 or 4; None (`not_judged`): pytest's own counts.
         comparison: whether candidate and baseline are one model.
         flips: lost first, then by category and case.
-        must_pass_failed: must-pass cases that the candidate got wrong.
+        must_pass_failed: must-pass cases that the candidate got wrong in most of their samples.
         lost: expected records that never came, in words.
         repeated: records that came more than once, in words.
         new_cases: in the run, not in the baseline: not gated.
         excluded: in the baseline, bumped or retired by the trusted ledger: not gated, in words.
         failures: the candidate's records that brought no (full) value, by kind.
+        second_look_due: cases that a deploy gate wants asked again before it decides.
         notes: whatever else a reader has to know, one sentence each.
     """
 
@@ -80,6 +84,7 @@ class Verdict(Frozen):
     new_cases: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
     failures: dict[str, int] = {}
+    second_look_due: tuple[str, ...] = ()
     policy_digest: str | None = None
     baseline_digest: str | None = None
     notes: tuple[str, ...] = ()
@@ -166,7 +171,9 @@ def judge(
         faults = [_no_pairs(manifest)]
     if faults:
         return _invalid(base, faults)
-    return _compare(base, pairs(manifest, ordered, baseline, pairing), baseline, same_model)
+    first = pairs(manifest, ordered, baseline, pairing)
+    fresh = second_pairs(manifest, ordered, baseline, pairing) if mode == "deploy" else {}
+    return _compare(base, first, fresh, baseline, same_model)
 
 
 def _why_not_judged(manifest: Manifest, baseline: Baseline | None, mode: Mode) -> str | None:
@@ -233,19 +240,36 @@ def _invalid(base: Verdict, faults: Sequence[Fault]) -> Verdict:
 
 
 def _compare(
-    base: Verdict, paired: Sequence[Pair], baseline: Baseline, same_model: bool
+    base: Verdict,
+    paired: Sequence[Pair],
+    fresh: Mapping[str, Pair],
+    baseline: Baseline,
+    same_model: bool,
 ) -> Verdict:
-    """Steps 3 to 6 over whole pairs."""
+    """Steps 3 to 6 over whole pairs; `fresh` are those of a deploy's second look."""
     policy = baseline.policy
     alpha = policy.alpha_smoke if base.mode == "smoke" else policy.alpha
+    if base.mode == "deploy":
+        alpha /= LOOKS
     notes = list(base.notes)
 
-    checks = rule(configured(paired, baseline), baseline, alpha, same_model=same_model)
+    asked = configured(paired, baseline)
+    checks = rule(asked, baseline, alpha, same_model=same_model)
     if base.mode == "smoke" and not all(c.can_block for c in checks if c.kind == "category"):
-        checks = rule(pooled(paired, baseline), baseline, alpha, same_model=same_model)
+        asked = pooled(paired, baseline)
+        checks = rule(asked, baseline, alpha, same_model=same_model)
         notes += [_limit(check) for check in checks if check.kind == "smoke"]
-    failed = tuple(p.id for p in paired if p.case.must_pass and not p.is_right)
+    due = undecided(asked, checks) if base.mode == "deploy" else []
+    if fresh and not fresh.keys() >= set(due):
+        missing = named(name for name in due if name not in fresh)
+        return _invalid(base, [measurement_fault(f"second look not complete: {missing}", "rerun")])
+    if due and fresh:
+        checks = look_again(asked, checks, fresh, baseline, alpha, same_model=same_model)
+        due = []
+    failed = tuple(p.id for p in paired if p.fails_must_pass)
     outcome = worst([*(check.outcome for check in checks), "block" if failed else "pass"])
+    if base.mode == "deploy" and outcome == "inconclusive":
+        notes.append(_way_out(checks, due))
     return base.model_copy(
         update={
             "outcome": outcome,
@@ -254,9 +278,18 @@ def _compare(
             "checks": tuple(checks),
             "flips": _flips(paired),
             "must_pass_failed": failed,
+            "second_look_due": tuple(due),
             "notes": tuple(notes),
         }
     )
+
+
+def _way_out(checks: Sequence[Check], due: Sequence[str]) -> str:
+    """What is left to do before a deployment whose verdict is still open."""
+    if due:
+        return f"the second look was not taken: {len(due)} cases would have to be asked again"
+    looked = " after the second look" if any(check.look == 2 for check in checks) else ""
+    return f"still inconclusive{looked}: a signed waiver is the way out"
 
 
 def _limit(check: Check) -> str:

@@ -152,7 +152,8 @@ def summarize(
         before: the baseline's answers; empty when it kept none.
         notices: what the run has to say beside its verdict.
     """
-    gated = [r for r in records if r.model == manifest.candidate]
+    # Confirmations and second looks are paid for, but are no cases of their own.
+    gated = [r for r in records if r.model == manifest.candidate and r.sample < manifest.samples]
     by_case: dict[str, list[Record]] = {}
     for record in sorted(gated, key=lambda r: r.key):
         by_case.setdefault(record.case.id, []).append(record)
