@@ -66,6 +66,7 @@ class RunSettings(Frozen):
     max_attempts: int = Field(4, ge=1, le=20)
     retry_for_s: float = Field(120.0, ge=0)
     breaker_after: int = Field(5, ge=1)
+    timeout_s: float | None = Field(None, gt=0)
 
 
 class GateSettings(Frozen):
@@ -99,6 +100,8 @@ class Settings(Frozen):
     baseline: str | None = None
     categories: tuple[str, ...] = CATEGORIES
     recordings: str = "evals/recordings"
+    licences: dict[str, str] = {}
+    """Restricted benchmarks whose licence is acknowledged, by name: `financebench` and so on."""
     models: dict[str, ModelSettings] = {}
     run: RunSettings = RunSettings()
     gate: GateSettings = GateSettings()

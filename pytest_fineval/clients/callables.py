@@ -89,9 +89,8 @@ class CallableClient:
 
     def _as_answer(self, result: object, latency_s: float) -> Answer:
         if isinstance(result, Answer):
-            return (
-                result if result.latency_s else result.model_copy(update={"latency_s": latency_s})
-            )
+            timed = {"latency_s": result.latency_s or latency_s}
+            return result.model_copy(update={**timed, **self._without_secrets(result)})
         if isinstance(result, str):
             text = redact(well_formed(result), self._secrets)
             status = "ok" if text.strip() else "empty"
@@ -101,6 +100,21 @@ class CallableClient:
             f"the client returned {type(result).__name__}: return the text or an Answer",
             latency_s=latency_s,
         )
+
+    def _without_secrets(self, answer: Answer) -> dict[str, Any]:
+        """The fields of an answer that a text from outside stands in."""
+        if not self._secrets:
+            return {}
+        names = ("text", "finish_reason", "model_returned", "fingerprint")
+        fields: dict[str, Any] = {
+            name: redact(value, self._secrets)
+            for name in names
+            if (value := getattr(answer, name)) is not None
+        }
+        if answer.error is not None:
+            message = redact(answer.error.message, self._secrets)
+            fields["error"] = answer.error.model_copy(update={"message": message})
+        return fields
 
 
 def _asker(client: Client) -> Callable[[Request, int], Any]:

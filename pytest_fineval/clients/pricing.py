@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
 
-from pytest_fineval.clients.base import Request, Usage
+from pytest_fineval.clients.base import Answer, Request, Usage
 from pytest_fineval.errors import InputError
 from pytest_fineval.settings import ModelSettings
 
 MILLION = 1_000_000
 OVERHEAD_TOKENS = 64
 """Tokens that a provider's chat template may add to a prompt, and as many a message."""
+CHARACTERS_A_TOKEN = 16
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,17 @@ class Price:
             return None
         cached = min(usage.cached_tokens or 0, usage.input_tokens)
         return self.usd(usage.input_tokens, cached, usage.output_tokens)
+
+    def believable_cost(self, request: Request, answer: Answer) -> float | None:
+        """USD of one answered call; None also where the tokens that the provider counted are too
+        few for what was sent and came back: a cap must not rest on them."""
+        usage = answer.usage
+        prompt = sum(fewest_tokens(message.content) for message in request.messages)
+        if (usage.input_tokens or 0) < prompt or (usage.output_tokens or 0) < fewest_tokens(
+            answer.text
+        ):
+            return None
+        return self.cost(usage)
 
     def worst_case(self, request: Request) -> float:
         """The most that one call of this request can cost, in USD."""
@@ -78,6 +90,13 @@ def most_input_tokens(request: Request) -> int:
     if request.options:
         sent.append(json.dumps(request.options, ensure_ascii=False))  # schemas are prompt, too
     return sum(len(text.encode()) for text in sent) + OVERHEAD_TOKENS * (1 + len(request.messages))
+
+
+def fewest_tokens(text: str) -> int:
+    """A lower bound of a text's tokens: one for each 16 characters that are no white space (a
+    tokenizer makes one of 3 to 5), and one at least where there is any text."""
+    visible = sum(map(len, text.split()))
+    return (visible + CHARACTERS_A_TOKEN - 1) // CHARACTERS_A_TOKEN
 
 
 def most_output_tokens(request: Request) -> int:

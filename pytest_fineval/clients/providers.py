@@ -5,15 +5,22 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pytest_fineval.clients.base import Answer, Request, Usage
 from pytest_fineval.clients.recording import absent
 from pytest_fineval.clients.retry_after import RetryLaterError, retry_after
-from pytest_fineval.clients.wording import one_line, redact, well_formed
+from pytest_fineval.clients.wording import (
+    MESSAGE_LIMIT,
+    REDACTED,
+    one_line,
+    redact,
+    well_formed,
+)
 from pytest_fineval.errors import InputError
 from pytest_fineval.settings import ModelSettings
 
@@ -26,8 +33,19 @@ MAX_BODY = 32 * 1024 * 1024
 OWN_KEYS = ("model", "messages", "stream", "n", "seed", "temperature", "top_p", "max_tokens")
 """What `options` may not set: it has its own setting, or would change what one call is."""
 
+MOST_TOKENS = 10**9
+"""A count beyond this is no count."""
+
+FILTER_CODES = ("content_filter", "content_policy_violation")
+"""With these, a 400 is the provider's filter speaking (Azure, OpenAI), not a faulty request."""
+
 MIN_SECRET = 6
 """A key shorter than this is a placeholder ("none", "EMPTY"): redacting it would garble text."""
+
+_ERROR_WORDS = re.compile(
+    r"error|exception|overloaded|unavailable|rate.?limit|quota|timed? ?out|upstream|too many",
+    re.IGNORECASE,
+)
 
 
 class OpenAICompatibleClient:
@@ -56,7 +74,8 @@ class OpenAICompatibleClient:
         """
         self._url = _endpoint(settings.base_url)
         key = _key(settings.api_key_env, os.environ if env is None else env)
-        self._secrets = (key,) if len(key) >= MIN_SECRET else ()
+        # Some servers write "/" as "\\/" in JSON.
+        self._secrets = (key, key.replace("/", r"\/")) if len(key) >= MIN_SECRET else ()
         self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if key:
             self._headers["Authorization"] = f"Bearer {key}"
@@ -74,22 +93,18 @@ class OpenAICompatibleClient:
         started = time.perf_counter()
         reply = await self._post(_body(request, sample))
         latency = time.perf_counter() - started
-        if isinstance(reply, _Fault):
-            return self._failed(reply, latency)
-        parsed = _parse(reply)
+        parsed = _parse(reply, self._secrets) if isinstance(reply, bytes) else reply
         if isinstance(parsed, _Fault):
             return self._failed(parsed, latency)
-        return parsed.model_copy(
-            update={"latency_s": latency, "text": redact(parsed.text, self._secrets)}
-        )
+        return parsed.model_copy(update={"latency_s": latency})
 
     async def close(self) -> None:
         if self._http is not None and self._loop is asyncio.get_running_loop():
             await self._http.aclose()
         self._http = None
 
-    async def _post(self, body: bytes) -> bytes | _Fault:
-        """The body of a 200 JSON response, or why there is none."""
+    async def _post(self, body: bytes) -> bytes | Answer | _Fault:
+        """The body of a 200 JSON response; a provider's refusal to answer; or why there is none."""
         import httpx2
 
         try:
@@ -111,6 +126,9 @@ class OpenAICompatibleClient:
             return _Fault("bad_response", f"the body cannot be decoded: {error}")
         except Exception as error:  # the transport's own errors, and an unusable proxy setting
             return _Fault("connection", f"{type(error).__name__}: {error}")
+        # Before anything is cut to length: half a key is a secret, too.
+        for secret in self._secrets:
+            content = content.replace(secret.encode(), REDACTED.encode())
         if response.status_code != 200:
             return _refusal(response, bytes(content))
         kind = response.headers.get("content-type", "")
@@ -208,8 +226,10 @@ def _body(request: Request, sample: int) -> bytes:
     return json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
 
 
-def _refusal(response: httpx2.Response, content: bytes) -> _Fault:
+def _refusal(response: httpx2.Response, content: bytes) -> Answer | _Fault:
     status = response.status_code
+    if status == 400 and _error_code(content) in FILTER_CODES:
+        return Answer(status="filtered", finish_reason="content_filter")
     message = f"HTTP {status}: {_error_message(content)}"
     if status in (401, 403):
         return _Fault("unauthorized", message)
@@ -225,8 +245,8 @@ def _refusal(response: httpx2.Response, content: bytes) -> _Fault:
     return _Fault("bad_response", f"{message} (not an answer: is base_url right?)")
 
 
-def _parse(content: bytes) -> Answer | _Fault:
-    """An Answer from the body of a chat completion."""
+def _parse(content: bytes, secrets: Sequence[str] = ()) -> Answer | _Fault:
+    """An Answer from the body of a chat completion, without the secrets."""
     try:
         reply = json.loads(content)
     except (ValueError, RecursionError):
@@ -240,20 +260,34 @@ def _parse(content: bytes) -> Answer | _Fault:
         return _Fault("bad_response", f"no choices: {_excerpt(content)}")
     choice = choices[0]
     message = choice.get("message") if isinstance(choice, dict) else None
+    if isinstance(choice, dict) and (choice.get("error") or choice.get("finish_reason") == "error"):
+        return _Fault("bad_response", f"an error in place of an answer: {_excerpt(content)}")
     if not isinstance(message, dict):
         return _Fault("bad_response", f"a choice without a message: {_excerpt(content)}")
     text = _text(message)
     if text is None:
         return _Fault("bad_response", f"content that is no text: {_excerpt(content)}")
-    finish = _word(choice.get("finish_reason"))
+    text = redact(text, secrets)
+    finish = _word(choice.get("finish_reason"), secrets)
+    usage = _usage(reply.get("usage"))
+    if _is_error_text(text, usage):
+        return _Fault("bad_response", f"a text that no model wrote (0 tokens): {text}")
     return Answer(
         text=text,
         status=_status(text, finish),
         finish_reason=finish,
-        usage=_usage(reply.get("usage")),
-        model_returned=_word(reply.get("model")),
-        fingerprint=_word(reply.get("system_fingerprint")),
+        usage=usage,
+        model_returned=_word(reply.get("model"), secrets),
+        fingerprint=_word(reply.get("system_fingerprint"), secrets),
     )
+
+
+def _is_error_text(text: str, usage: Usage) -> bool:
+    """Gateways hand on a failure of the provider behind them as an answer of zero tokens. Servers
+    that count no tokens at all say zero, too: theirs is an error only if it reads like one."""
+    if usage.output_tokens != 0 or not text.strip():
+        return False
+    return bool(usage.input_tokens) or _ERROR_WORDS.search(text[:MESSAGE_LIMIT]) is not None
 
 
 def _text(message: dict[str, Any]) -> str | None:
@@ -287,22 +321,32 @@ def _usage(value: object) -> Usage:
 
 
 def _count(value: object) -> int | None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST_TOKENS:
         return None
     return value
 
 
-def _word(value: object) -> str | None:
-    return one_line(value) if isinstance(value, str) else None
+def _word(value: object, secrets: Sequence[str]) -> str | None:
+    return one_line(value, secrets) if isinstance(value, str) else None
+
+
+def _error(content: bytes) -> object:
+    """The error in a provider's body: an object or a text; None where the body is another."""
+    try:
+        body = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    return body.get("error", body) if isinstance(body, dict) else None
+
+
+def _error_code(content: bytes) -> object:
+    error = _error(content)
+    return error.get("code") if isinstance(error, dict) else None
 
 
 def _error_message(content: bytes) -> str:
     """What a provider's error body says, whichever of the usual forms it has."""
-    try:
-        body = json.loads(content)
-    except (ValueError, RecursionError):
-        return _excerpt(content)
-    error = body.get("error", body) if isinstance(body, dict) else None
+    error = _error(content)
     if isinstance(error, str):
         return error
     if isinstance(error, dict):

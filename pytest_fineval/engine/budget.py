@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import AbstractContextManager
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from math import inf
 from pathlib import Path
 from typing import BinaryIO
 from uuid import uuid4
@@ -21,6 +23,9 @@ from pytest_fineval.errors import MeasurementError
 
 NANO = 10**9
 """Amounts are kept as whole nano-dollars: sums are exact in any order."""
+
+LOCK_POLL_S = 0.001
+"""The lock is held for microseconds, and who waits for it holds up an event loop."""
 
 
 class Budget:
@@ -48,7 +53,7 @@ class Budget:
             A token to settle with, or None when the cap leaves no room.
         """
         amount = _nano(worst_usd, ROUND_CEILING)
-        with self._lock, self._ledger() as file:
+        with self._locked(), self._ledger() as file:
             if self._settled + self._reserved + amount > self._cap:
                 return None
             token = uuid4().hex
@@ -62,14 +67,14 @@ class Budget:
             ValueError: the token is unknown or settled already.
         """
         amount = _nano(actual_usd, ROUND_CEILING)
-        with self._lock, self._ledger() as file:
+        with self._locked(), self._ledger() as file:
             if token not in self._open:
                 raise ValueError("settled a reservation that is not open")
             self._append(file, {"settle": token, "nano_usd": amount})
 
     def may_fit_later(self, worst_usd: float) -> bool:
         """Is there room but for reservations of calls that have not ended yet?"""
-        with self._lock, self._ledger():
+        with self._locked(), self._ledger():
             return self._settled + _nano(worst_usd, ROUND_CEILING) <= self._cap
 
     @property
@@ -79,13 +84,16 @@ class Budget:
     @property
     def spent_usd(self) -> float:
         """Settled costs, and the reservations that are still open: never less than was billed."""
-        with self._lock, self._ledger():
+        with self._locked(), self._ledger():
             return (self._settled + self._reserved) / NANO
 
     @property
     def position(self) -> int:
         """Grows with every reservation and settlement that this object has seen."""
         return self._read
+
+    def _locked(self) -> AbstractContextManager[object]:
+        return self._lock.acquire(poll_interval=LOCK_POLL_S)
 
     def _ledger(self) -> BinaryIO:
         """The open file, after what other processes appended was read. Needs the lock."""
@@ -122,6 +130,6 @@ class Budget:
 
 
 def _nano(usd: float, rounding: str) -> int:
-    if not 0 <= usd < 1e9:
+    if not 0 <= usd < inf:
         raise ValueError(f"{usd} is no amount of USD")
     return int((Decimal(repr(float(usd))) * NANO).to_integral_value(rounding))

@@ -5,8 +5,14 @@ Nothing here sleeps or reads a clock: `engine.guard` does, and asks these for ho
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from random import SystemRandom
+
+from filelock import FileLock
 
 from pytest_fineval.clients.base import ClientError
 from pytest_fineval.clients.retry_after import RetryLaterError
@@ -19,6 +25,12 @@ DEAD = frozenset(
     {"timeout", "connection", "rate_limited", "server", "unauthorized", "bad_response"}
 )
 """Failures that say something about the provider, not about the one request."""
+
+STATE = struct.Struct("<2d")
+"""A bucket in a file: level, and the time it was reached."""
+
+LOCK_POLL_S = 0.001
+"""The lock is held for microseconds, and who waits for it holds up an event loop."""
 
 # Not the shared generator: tests are often run with it seeded alike in every worker, and equal
 # waits would send all workers' retries at the same moment.
@@ -51,6 +63,7 @@ class TokenBucket:
             Seconds to wait before the call may start.
         """
         if self._at is not None:
+            now = max(now, self._at)
             self._level = min(self._burst, self._level + (now - self._at) * self._rate)
         self._at = now
         short = min(amount, self._burst) - self._level
@@ -60,6 +73,38 @@ class TokenBucket:
     def correct(self, amount: float) -> None:
         """Take more units (or give back, < 0) once it is known what a call really used."""
         self._level -= amount
+
+
+class SharedBucket(TokenBucket):
+    """A TokenBucket that several processes draw from: its state is a small file under a lock, and
+    `now` a clock that they share (`time.monotonic` of one machine)."""
+
+    def __init__(self, path: Path, per_minute: float):
+        """
+        Args:
+            path: of the state; made by the first `take`, in a folder that exists.
+            per_minute: of all processes together, > 0.
+        """
+        super().__init__(per_minute)
+        self._path = path
+        self._lock = FileLock(path.with_name(path.name + ".lock"))
+
+    def take(self, amount: float, now: float) -> float:
+        with self._shared():
+            return super().take(amount, now)
+
+    def correct(self, amount: float) -> None:
+        with self._shared():
+            super().correct(amount)
+
+    @contextmanager
+    def _shared(self) -> Generator[None, None, None]:
+        with self._lock.acquire(poll_interval=LOCK_POLL_S):
+            if self._path.exists():
+                self._level, self._at = STATE.unpack(self._path.read_bytes())
+            yield
+            if self._at is not None:
+                self._path.write_bytes(STATE.pack(self._level, self._at))
 
 
 class Breaker:
