@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from pytest_fineval.gate.baseline import Baseline, Condition, labels
+from pytest_fineval.gate.baseline import Condition, labels
 from pytest_fineval.gate.checks import Check
 from pytest_fineval.gate.decide import Evidence, Ruling, decide
 from pytest_fineval.gate.measure import CHANGED, Measured, below_floor, flips, measure
 from pytest_fineval.gate.pairing import Pair
+from pytest_fineval.gate.policy import Policy
 
 
 @dataclass(frozen=True)
@@ -27,16 +28,15 @@ class Asked:
     floor: float | None = None
 
 
-def configured(paired: Sequence[Pair], baseline: Baseline) -> list[Asked]:
+def configured(paired: Sequence[Pair], policy: Policy) -> list[Asked]:
     """Every configured check: categories with recall and floor, then overall; tracks apart."""
-    policy = baseline.policy
     asked: list[Asked] = []
     for condition, label in labels(one.case.condition for one in paired).items():
         here = [one for one in paired if one.case.condition == condition]
         for category in policy.categories:
             members = [one for one in here if one.case.category == category]
             if members:
-                asked += _of_category(category, label, condition, members, baseline)
+                asked += _of_category(category, label, condition, members, policy)
         limit, floor = policy.max_drop["overall"], policy.floor.get("overall")
         asked.append(Asked(f"overall{label}", "overall", condition, here, max_drop=limit))
         if floor is not None:
@@ -51,9 +51,8 @@ def configured(paired: Sequence[Pair], baseline: Baseline) -> list[Asked]:
     return asked
 
 
-def pooled(paired: Sequence[Pair], baseline: Baseline) -> list[Asked]:
+def pooled(paired: Sequence[Pair], policy: Policy) -> list[Asked]:
     """One check over all smoke cases, where a category alone is too small to block."""
-    policy = baseline.policy
     asked = []
     for condition, label in labels(one.case.condition for one in paired).items():
         here = [one for one in paired if one.case.condition == condition]
@@ -64,11 +63,9 @@ def pooled(paired: Sequence[Pair], baseline: Baseline) -> list[Asked]:
     return asked
 
 
-def rule(
-    asked: Sequence[Asked], baseline: Baseline, alpha: float, *, same_model: bool
-) -> list[Check]:
+def rule(asked: Sequence[Asked], policy: Policy, alpha: float, *, same_model: bool) -> list[Check]:
     """Measure all configured checks and rule on them together, in the order given."""
-    evidence = [_evidence(one, baseline, same_model) for one in asked]
+    evidence = [_evidence(one, policy, same_model) for one in asked]
     rulings = decide(evidence, alpha)
     return [
         _check(one, found, ruling, alpha)
@@ -92,7 +89,7 @@ def look_again(
     asked: Sequence[Asked],
     checks: Sequence[Check],
     fresh: Mapping[str, Pair],
-    baseline: Baseline,
+    policy: Policy,
     alpha: float,
     *,
     same_model: bool,
@@ -114,7 +111,7 @@ def look_again(
         else replace(one, pairs=())
         for one, check in zip(asked, checks, strict=True)
     ]
-    seconds = rule(again, baseline, alpha, same_model=same_model)
+    seconds = rule(again, policy, alpha, same_model=same_model)
     return [
         _second(first, second) if one.pairs else first
         for one, first, second in zip(again, checks, seconds, strict=True)
@@ -136,9 +133,8 @@ def _of_category(
     label: str,
     condition: Condition,
     members: Sequence[Pair],
-    baseline: Baseline,
+    policy: Policy,
 ) -> list[Asked]:
-    policy = baseline.policy
     limit, floor = policy.max_drop[category], policy.floor.get(category)
     asked = [Asked(category + label, "category", condition, members, category, limit)]
     if any(one.case.positive is not None for one in members):
@@ -152,7 +148,7 @@ def _of_category(
     return asked
 
 
-def _evidence(asked: Asked, baseline: Baseline, same_model: bool) -> Evidence:
+def _evidence(asked: Asked, policy: Policy, same_model: bool) -> Evidence:
     required = asked.kind != "recall"
     if not asked.pairs:
         return Evidence(None, max_drop=asked.max_drop, required=required)
@@ -163,7 +159,7 @@ def _evidence(asked: Asked, baseline: Baseline, same_model: bool) -> Evidence:
     found = measure(
         asked.pairs,
         same_model=same_model,
-        chosen=baseline.policy.test,
+        chosen=policy.test,
         mixed=asked.kind in {"overall", "smoke"},
     )
     drop = _mean(asked.pairs, lambda one: one.before - one.after)

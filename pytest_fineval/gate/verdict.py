@@ -9,9 +9,7 @@ from typing import Any, Literal
 
 from pytest_fineval.gate.baseline import Baseline
 from pytest_fineval.gate.checks import Check, Outcome
-from pytest_fineval.gate.configured import configured, look_again, pooled, rule, undecided
-from pytest_fineval.gate.decide import worst
-from pytest_fineval.gate.further import LOOKS
+from pytest_fineval.gate.looks import Use, exit_code, look
 from pytest_fineval.gate.pairing import (
     Fault,
     Pair,
@@ -27,6 +25,7 @@ from pytest_fineval.gate.pairing import (
     pairs,
     second_pairs,
 )
+from pytest_fineval.gate.policy import Policy
 from pytest_fineval.settings import Frozen
 from pytest_fineval.store.manifest import Manifest
 from pytest_fineval.store.record import Key, Record
@@ -148,7 +147,7 @@ def judge(
         failures=failures(manifest, ordered),
         repeated=tuple(str(key) for key in sorted(set(repeated))),
     )
-    if base.cause or baseline is None:
+    if base.cause or baseline is None or mode == "off":
         return base
     pairing = pair(manifest, baseline, recorded or {})
     same_model, notes = _comparison(manifest, baseline)
@@ -173,7 +172,7 @@ def judge(
         return _invalid(base, faults)
     first = pairs(manifest, ordered, baseline, pairing)
     fresh = second_pairs(manifest, ordered, baseline, pairing) if mode == "deploy" else {}
-    return _compare(base, first, fresh, baseline, same_model)
+    return _compare(base, first, fresh, baseline.policy, mode)
 
 
 def _why_not_judged(manifest: Manifest, baseline: Baseline | None, mode: Mode) -> str | None:
@@ -243,42 +242,30 @@ def _compare(
     base: Verdict,
     paired: Sequence[Pair],
     fresh: Mapping[str, Pair],
-    baseline: Baseline,
-    same_model: bool,
+    policy: Policy,
+    use: Use,
 ) -> Verdict:
     """Steps 3 to 6 over whole pairs; `fresh` are those of a deploy's second look."""
-    policy = baseline.policy
-    alpha = policy.alpha_smoke if base.mode == "smoke" else policy.alpha
-    if base.mode == "deploy":
-        alpha /= LOOKS
+    same_model = base.comparison == "same_model"
+    looked = look(paired, policy, use, same_model=same_model, fresh=fresh)
+    if looked.missing:
+        text = f"the second look lacks {named(looked.missing)}"
+        return _invalid(base, [measurement_fault(text, "rerun")])
+    outcome, checks = looked.outcome, looked.checks
     notes = list(base.notes)
-
-    asked = configured(paired, baseline)
-    checks = rule(asked, baseline, alpha, same_model=same_model)
-    if base.mode == "smoke" and not all(c.can_block for c in checks if c.kind == "category"):
-        asked = pooled(paired, baseline)
-        checks = rule(asked, baseline, alpha, same_model=same_model)
+    if looked.pooled:
         notes += [_limit(check) for check in checks if check.kind == "smoke"]
-    due = undecided(asked, checks) if base.mode == "deploy" else []
-    if fresh and not fresh.keys() >= set(due):
-        missing = named(name for name in due if name not in fresh)
-        return _invalid(base, [measurement_fault(f"second look not complete: {missing}", "rerun")])
-    if due and fresh:
-        checks = look_again(asked, checks, fresh, baseline, alpha, same_model=same_model)
-        due = []
-    failed = tuple(p.id for p in paired if p.fails_must_pass)
-    outcome = worst([*(check.outcome for check in checks), "block" if failed else "pass"])
-    if base.mode == "deploy" and outcome == "inconclusive":
-        notes.append(_way_out(checks, due))
+    if use == "deploy" and outcome == "inconclusive":
+        notes.append(_way_out(checks, looked.due))
     return base.model_copy(
         update={
             "outcome": outcome,
-            "cause": _cause(outcome, checks, failed),
-            "exit_code": _exit_code(outcome, base.mode),
-            "checks": tuple(checks),
+            "cause": _cause(outcome, checks, looked.must_pass_failed),
+            "exit_code": exit_code(outcome, use),
+            "checks": checks,
             "flips": _flips(paired),
-            "must_pass_failed": failed,
-            "second_look_due": tuple(due),
+            "must_pass_failed": looked.must_pass_failed,
+            "second_look_due": looked.due,
             "notes": tuple(notes),
         }
     )
@@ -319,13 +306,6 @@ def _flips(paired: Sequence[Pair]) -> tuple[Flip, ...]:
         if one.was_right != one.is_right
     ]
     return tuple(sorted(found, key=lambda flip: (flip.kind != "lost", flip.category, flip.case)))
-
-
-def _exit_code(outcome: Outcome, mode: Mode) -> int:
-    """Inconclusive asks for a closer look; only before a deployment does it stop anything."""
-    if outcome == "inconclusive":
-        return 1 if mode == "deploy" else 0
-    return 0 if outcome == "pass" else 1
 
 
 def _cause(outcome: Outcome, checks: Sequence[Check], failed: Sequence[str]) -> str:

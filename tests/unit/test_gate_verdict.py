@@ -613,3 +613,98 @@ def test_several_graded_samples_of_one_model_are_shuffled_within_their_case():
     assert check(swap, "reasoning").test == "signflip"
     # Summaries and verdicts together are of several kinds: the overall check compares means.
     assert check(same, "overall").test == "signflip"
+
+
+def more(one, cases, values, start):
+    """The run with further samples of these cases, from index `start` on."""
+    planned_cases = {case.id: case for case in one.manifest.planned}
+    extra = [
+        record(planned_cases[name], value, start + k)
+        for name in cases
+        for k, value in enumerate(values(name))
+    ]
+    return replace(one, records=(*one.records, *extra))
+
+
+def test_a_deploy_asks_all_cases_of_an_open_check_again_at_half_of_alpha():
+    base = baseline(run(ones(40)))
+    one = candidate({**ones(40), "reasoning": right(40, 2)})
+    found = verdict(one, base, "deploy")
+    assert (found.outcome, found.exit_code) == ("inconclusive", 1)
+    assert found.second_look_due == tuple(f"reasoning-{k:02}" for k in range(40))
+    assert check(found, "reasoning").alpha == 0.025
+    assert any("second look was not taken: 40 cases" in note for note in found.notes)
+    assert verdict(one, base, "full").second_look_due == ()
+
+
+def test_a_second_look_that_finds_no_drop_lets_the_deployment_pass():
+    base = baseline(run(ones(40)))
+    one = candidate({**ones(40), "reasoning": right(40, 2)})
+    one = more(one, verdict(one, base, "deploy").second_look_due, lambda _: [1.0] * 3, 3)
+    found = verdict(one, base, "deploy")
+    assert (found.outcome, found.exit_code, found.second_look_due) == ("pass", 0, ())
+    line = check(found, "reasoning")
+    assert (line.look, line.samples, line.drop) == (2, (1, 3), 0.0)
+    assert "the first: drop 5.0 pts" in line.note
+    assert check(found, "extraction").look == 1
+    # A pull request's gate takes no second look: its verdict stays what it was.
+    assert verdict(one, base, "full").outcome == "inconclusive"
+
+
+def test_a_second_look_that_finds_the_drop_again_blocks():
+    base = baseline(run(ones(40)))
+    one = candidate({**ones(40), "reasoning": right(40, 5)})
+    assert verdict(one, base, "deploy").outcome == "inconclusive"
+    due = verdict(one, base, "deploy").second_look_due
+    broken = {f"reasoning-{k:02}" for k in range(12)}
+    one = more(one, due, lambda name: [0.0 if name in broken else 1.0] * 3, 3)
+    assert verdict(one, base, "deploy").outcome == "block"
+
+
+def test_what_the_second_look_cannot_tell_is_left_to_a_person():
+    base = baseline(run(ones(40)))
+    one = candidate({**ones(40), "reasoning": right(40, 3)})
+    due = verdict(one, base, "deploy").second_look_due
+    lost = {f"reasoning-{k:02}" for k in range(3)}
+    one = more(one, due, lambda name: [0.0 if name in lost else 1.0] * 3, 3)
+    found = verdict(one, base, "deploy")
+    assert (found.outcome, found.exit_code) == ("inconclusive", 1)
+    assert any("waiver" in note for note in found.notes)
+
+
+def test_half_a_second_look_is_invalid():
+    base = baseline(run(ones(40)))
+    one = candidate({**ones(40), "reasoning": right(40, 2)})
+    due = verdict(one, base, "deploy").second_look_due
+    found = verdict(more(one, due[:-1], lambda _: [1.0] * 3, 3), base, "deploy")
+    assert (found.outcome, found.exit_code) == ("invalid", 1)
+    assert "reasoning-39" in found.cause
+
+
+@pytest.mark.parametrize(("again", "fails"), [((1.0, 1.0), False), ((0.0, 1.0), True), ((), True)])
+def test_a_must_pass_failure_is_confirmed_by_the_majority_of_three(again, fails):
+    fields = {"ranking-00": {"must_pass": True}}
+    base = baseline(run(ones(40), fields=fields))
+    one = candidate({**ones(40), "ranking": right(40, 1)}, fields=fields)
+    found = verdict(more(one, ["ranking-00"], lambda _: again, 1), base)
+    assert (found.must_pass_failed == ("ranking-00",)) is fails
+    assert (found.outcome == "block") is fails
+    # The answers that were asked because one was wrong are no part of the category's mean.
+    assert check(found, "ranking").samples == (1, 1)
+    assert check(found, "ranking").lost == 1
+
+
+def test_a_confirmation_that_could_not_be_asked_confirms_nothing():
+    fields = {"ranking-00": {"must_pass": True}}
+    base = baseline(run(ones(40), fields=fields))
+    one = candidate({**ones(40), "ranking": right(40, 1)}, fields=fields)
+    case = next(case for case in one.manifest.planned if case.id == "ranking-00")
+    one = replace(one, records=(*one.records, errored(case, 1), record(case, 1.0, 2)))
+    assert verdict(one, base).must_pass_failed == ("ranking-00",)
+
+
+def test_only_must_pass_cases_may_bring_confirming_answers():
+    base = baseline(run(ones(40)))
+    found = verdict(more(candidate(ones(40)), ["ranking-00"], lambda _: [1.0], 1), base)
+    assert found.outcome == "invalid"
+    assert "recorded but not planned" in found.cause
