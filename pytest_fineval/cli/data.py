@@ -6,7 +6,6 @@ import argparse
 from pathlib import Path
 
 from pytest_fineval.cli.common import Commands, command
-from pytest_fineval.errors import InputError
 
 
 def add_import(commands: Commands) -> None:
@@ -17,30 +16,41 @@ def add_import(commands: Commands) -> None:
         "fineval import jfinqa runs.jsonl -o evals/cases/jfinqa.jsonl --predictions runs.jsonl",
         _import,
     )
-    parser.add_argument("track", choices=("jfinqa", "finqa"))
-    parser.add_argument("source", type=Path)
+    parser.add_argument("track", metavar="TRACK", help="a benchmark under one protocol")
+    parser.add_argument("source", help="a file, or hub:OWNER/NAME@REVISION (40 hex digits)")
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE")
-    parser.add_argument("--predictions", type=Path, help="recorded runs (jfinqa)")
+    parser.add_argument("--split", help="of the source; default: the one in the file's name")
+    parser.add_argument("--scorer", choices=("official", "strict"), help="default: the track's")
+    parser.add_argument("--programs", action="store_true", help="ask for programs (FinQA)")
+    parser.add_argument(
+        "--own-history", action="store_true", help="earlier turns without gold answers (ConvFinQA)"
+    )
+    parser.add_argument(
+        "--exclude", metavar="LIST", help="leave out faulty golds: NAME@V or a file"
+    )
+    parser.add_argument("--sha256", metavar="HEX", help="refuse a source with another digest")
+    parser.add_argument("--predictions", type=Path, help="recorded answers of models")
     parser.add_argument("--recordings", type=Path, help="folder for the recorded answers")
 
 
 def _import(given: argparse.Namespace) -> int:
-    from pytest_fineval.tracks.importing import import_finqa, import_jfinqa
+    from pytest_fineval.tracks.importing import How, import_track, models
 
-    if given.track == "finqa":
-        if given.predictions or given.recordings:
-            raise InputError("finqa has no predictions to import")
-        done = import_finqa(given.source, given.output)
-    else:
-        done = import_jfinqa(
-            given.source,
-            given.output,
-            predictions=given.predictions,
-            recordings=given.recordings,
-        )
+    how = How(
+        scorer=given.scorer,
+        split=given.split,
+        exclude=given.exclude,
+        sha256=given.sha256,
+        predictions=given.predictions,
+        recordings=given.recordings,
+    )
+    name = given.track
+    name += "-own-history" * given.own_history + "-programs" * given.programs
+    done = import_track(name, given.source, given.output, how)
     print(done.summary())
-    for model in done.runs:
-        print(f'[tool.fineval.models."{model}"]\nclient = "recording"\nmodel = "{model}"')
+    for note in done.notes:
+        print(f"note: {note}")
+    print("\n".join(models(done)), end="")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""What every track has in common: its provenance, its records, and the manifest of an import.
+"""What every track has in common: its provenance and its records.
 
 A track turns the records of a public benchmark into cases. Candidate and gold are both built by
 naming the fields they may hold; a field that no track names is not read at all, so a new field of
@@ -7,20 +7,16 @@ the source can never reach a model.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from pytest_fineval.cases.model import Case
+from pytest_fineval.cases.model import Case, ScorerSpec
 from pytest_fineval.errors import InputError, faults, nearest
-
-MANIFEST = "SOURCE.json"
-"""Name of the manifest that stands beside imported cases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +31,28 @@ class Record:
     path: Path
     number: int
     fields: Mapping[str, Any]
+
+    def only(self, names: Sequence[str]) -> Record:
+        """The record with these fields alone (dotted where nested); absent ones stay absent.
+
+        A candidate is built from such a record, so that no other field can get into it.
+        """
+        kept: dict[str, Any] = {}
+        for name in names:
+            *outer, last = name.split(".")
+            here: Any = self.fields
+            for part in outer:
+                here = here.get(part) if isinstance(here, Mapping) else None
+            if isinstance(here, Mapping) and last in here:
+                target = kept
+                for part in outer:
+                    target = target.setdefault(part, {})
+                target[last] = here[last]
+        return Record(self.path, self.number, kept)
+
+    def has(self, name: str) -> bool:
+        """Does the record have this top-level field with a value?"""
+        return self.fields.get(name) is not None
 
     def fault(self, text: str) -> InputError:
         """An error about this record that names its file and line."""
@@ -79,39 +97,105 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Track:
-    """A public benchmark under a declared protocol.
+class Licence:
+    """Under which terms the records may be had.
 
     Attributes:
-        name: as in `fineval import NAME` and in `Case.track`.
+        name: short name (`MIT`, `CC-BY-4.0`).
+        notice: the attribution that has to travel with the records.
+        non_commercial: only for non-commercial use: an import needs it acknowledged in the
+            settings, and writes nowhere but into a folder that git and CI leave alone.
+    """
+
+    name: str
+    notice: str
+    non_commercial: bool = False
+
+    @property
+    def available_for(self) -> str:
+        """Who may use the records, in words."""
+        return "non-commercial use" if self.non_commercial else "any use"
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """What figures of a suite can show.
+
+    Attributes:
+        visibility: a public suite may be part of what a model was trained on.
+        contamination: is it known to be, or possibly, part of training data?
+        evaluation_only: the records are no training data of anybody who imports them here.
+    """
+
+    visibility: Literal["public", "private"] = "public"
+    contamination: Literal["possible", "none known"] = "possible"
+    evaluation_only: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """A benchmark under a declared protocol; another protocol is another track.
+
+    Attributes:
+        name: what `Case.track` says.
         source: where the records come from.
         revision: the commit whose files and scorer are meant.
-        licence: of the records; the notice that has to travel with them.
+        licence: of the records.
         splits: the source's own splits with a public gold.
         candidate: the only fields of a record that a model may see.
-        gold: the only fields of a record that the scorer reads.
-        scorer: the scorer that an imported case declares.
+        gold: the only fields of a record that the scorer, or the flag of a faulty gold, reads.
+        official: the scorer that gives the published verdicts; None where these need another kind
+            of answer than the protocol asks for.
+        strict: this project's own rule; None likewise.
+        scorer: which of the two an imported case declares unless it is said otherwise.
+        cluster: what outcomes depend on together, in words.
         build: reads the records of one file into cases.
+        evidence: what the model is given to answer from.
+        tools: what the model may use beside its own words.
+        role: what figures of this suite can show.
+        model: settings that the protocol prescribes for the model, as they stand in the settings.
     """
 
     name: str
     source: str
     revision: str
-    licence: str
+    licence: Licence
     splits: tuple[str, ...]
     candidate: tuple[str, ...]
     gold: tuple[str, ...]
+    official: str | None
+    strict: str | None
     scorer: str
+    cluster: str
     build: Callable[[Sequence[Record]], list[Case]]
+    evidence: Literal["supplied", "retrieval", "closed-book", "gold-evidence"] = "supplied"
+    tools: tuple[str, ...] = ()
+    role: Role = Role()
+    model: Mapping[str, str | float | int] = field(default_factory=dict)
 
-    def import_file(self, source: Path) -> list[Case]:
-        """The cases of one source file, in its order.
+    def with_scorer(self, which: Literal["official", "strict"]) -> Track:
+        """The same track whose cases declare the other scorer.
 
         Raises:
-            InputError: the file is missing, empty or no JSON, or a record lacks what the track
-                names (file and line are in the message).
+            InputError: the protocol has no such scorer.
         """
-        return self.build(read_records(source))
+        name = self.official if which == "official" else self.strict
+        if name is None:
+            raise InputError(
+                f'track "{self.name}" has no {which} scorer: {self.scorer} scores its answers'
+            )
+        here, build = self.scorer, self.build
+
+        def rebuilt(records: Sequence[Record]) -> list[Case]:
+            cases = build(records)
+            return [
+                changed(case, scorer=ScorerSpec(name=name, **case.scorer.options))
+                if case.scorer.name == here
+                else case
+                for case in cases
+            ]
+
+        return replace(self, scorer=name, build=rebuilt)
 
 
 def read_records(path: Path) -> list[Record]:
@@ -127,10 +211,10 @@ def read_records(path: Path) -> list[Record]:
     except UnicodeDecodeError as error:
         raise InputError(f"not UTF-8 (byte {error.start})", path=path) from error
     if text.lstrip().startswith("["):
-        records = [Record(path, n, item) for n, item in enumerate(_parsed(text, path, None), 1)]
+        records = [Record(path, n, item) for n, item in enumerate(parsed(text, path, None), 1)]
     else:
         records = [
-            Record(path, number, _parsed(line, path, number))
+            Record(path, number, parsed(line, path, number))
             for number, line in enumerate(text.split("\n"), 1)
             if line.strip()
         ]
@@ -142,7 +226,8 @@ def read_records(path: Path) -> list[Record]:
     return records
 
 
-def _parsed(text: str, path: Path, line: int | None) -> Any:
+def parsed(text: str, path: Path, line: int | None) -> Any:
+    """A JSON value; a fault names the place."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -161,6 +246,11 @@ def build_case(record: Record, **fields: Any) -> Case:
         raise record.fault("; ".join(faults(error, Case))) from error
 
 
+def changed(case: Case, **fields: Any) -> Case:
+    """A case with other fields. No copy: that would keep the digest of the case as it was."""
+    return Case(**{**{name: getattr(case, name) for name in Case.model_fields}, **fields})
+
+
 def unique(cases: Sequence[Case], records: Sequence[Record]) -> list[Case]:
     """The cases, if each id stands once.
 
@@ -173,53 +263,3 @@ def unique(cases: Sequence[Case], records: Sequence[Record]) -> list[Case]:
             raise record.fault(f'the id "{case.id}" stands already in line {seen[case.id]}')
         seen[case.id] = record.number
     return list(cases)
-
-
-def write_manifest(
-    cases_path: Path,
-    track: Track,
-    source: Path,
-    counts: Mapping[str, Any],
-    predictions: Path | None = None,
-) -> Path:
-    """Enter an import in the manifest beside its cases; no date, so that it is reproducible.
-
-    Args:
-        cases_path: the case file that was written; its name is the entry's key.
-        track: where the records come from.
-        source: the file that was read.
-        counts: what was read and written.
-        predictions: the file that recorded answers were taken from.
-
-    Returns:
-        The manifest: a JSON object with one entry for each imported file of the folder.
-    """
-    path = cases_path.parent / MANIFEST
-    entries: dict[str, Any] = {}
-    if path.exists():
-        entries = _parsed(path.read_text(encoding="utf-8"), path, None)
-        if not isinstance(entries, dict):
-            raise InputError("has to be a JSON object: entries by the name of a file", path=path)
-    entries[cases_path.name] = {
-        "track": track.name,
-        "source": track.source,
-        "revision": track.revision,
-        "licence": track.licence,
-        "scorer": track.scorer,
-        "file": source.name,
-        "sha256": sha256(source),
-        "counts": dict(counts),
-    }
-    if predictions:
-        entries[cases_path.name] |= {
-            "predictions": predictions.name,
-            "predictions_sha256": sha256(predictions),
-        }
-    text = json.dumps(entries, ensure_ascii=False, indent=2, sort_keys=True, allow_nan=False)
-    path.write_text(text + "\n", encoding="utf-8", newline="\n")
-    return path
-
-
-def sha256(path: Path) -> str:
-    """Digest of a file's bytes, hex."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()

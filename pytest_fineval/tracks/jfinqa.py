@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pytest_fineval.cases.model import Candidate, Case, Gold, ScorerSpec
-from pytest_fineval.tracks.base import Record, Track, build_case, unique
+from pytest_fineval.tracks.base import Licence, Record, Track, build_case, unique
 
 INSTRUCTIONS = "計算過程は書かず、答えだけを単位を付けて書いてください。"
 """The official match reads the whole output, so the answer has to come alone."""
@@ -33,28 +33,29 @@ def is_run_row(record: Record) -> bool:
 
 
 def _question(record: Record) -> Case:
+    seen, kept = record.only(TRACK.candidate), record.only(TRACK.gold)
     nested = "qa" in record.fields
     prefix = "qa." if nested else ""
     if nested:
-        headers, rows = record.need("table.headers", list), record.table("table.rows")
+        headers, rows = seen.need("table.headers", list), seen.table("table.rows")
     else:
-        headers, rows = record.need("table_headers", list), record.table("table_rows")
-    notes = [*record.lines("pre_text"), *record.lines("post_text")]
-    if "scale" in record.fields:
-        notes.append(f"単位: {record.need('scale')}")
+        headers, rows = seen.need("table_headers", list), seen.table("table_rows")
+    notes = [*seen.lines("pre_text"), *seen.lines("post_text")]
+    if seen.has("scale"):
+        notes.append(f"単位: {seen.need('scale')}")
     program: Any = None
-    if "program" in (record.fields["qa"] if nested else record.fields):
-        program = tuple(record.lines(prefix + "program"))
+    if "program" in (kept.fields.get("qa", {}) if nested else kept.fields):
+        program = tuple(kept.lines(prefix + "program"))
     return build_case(
         record,
         candidate=Candidate(
-            question=record.need(prefix + "question"),
+            question=seen.need(prefix + "question"),
             text="\n".join(notes),
             table=(tuple(map(str, headers)), *rows),
             instructions=INSTRUCTIONS,
         ),
-        gold=Gold(answer=record.need(prefix + "answer"), program=program),
-        cluster=record.need("source_doc_id") if "source_doc_id" in record.fields else None,
+        gold=Gold(answer=kept.need(prefix + "answer"), program=program),
+        cluster=record.need("source_doc_id") if record.has("source_doc_id") else None,
         **_common(record),
     )
 
@@ -94,9 +95,10 @@ TRACK = Track(
     name="jfinqa",
     source="https://github.com/ajtgjmdjp/jfinqa",
     revision="04831da9a5cdf1d1399c8adcc499faed25adb41a",
-    licence=(
-        "Apache-2.0, copyright 2025 ajtgjmdjp; source documents from the EDINET API of the "
-        "Financial Services Agency of Japan under the Public Data License 1.0"
+    licence=Licence(
+        "Apache-2.0",
+        "copyright 2025 ajtgjmdjp; source documents from the EDINET API of the Financial Services "
+        "Agency of Japan under the Public Data License 1.0",
     ),
     splits=("test",),
     candidate=(
@@ -111,6 +113,9 @@ TRACK = Track(
         "question",
     ),
     gold=("qa.answer", "qa.program", "answer", "program", "gold"),
+    official="jfinqa/official",
+    strict="jfinqa/strict",
     scorer="jfinqa/official",
+    cluster="the filing (source_doc_id); run rows know none",
     build=build,
 )

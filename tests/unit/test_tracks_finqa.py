@@ -11,7 +11,7 @@ from pytest_fineval.scoring.registry import prepare
 from pytest_fineval.settings import ModelSettings
 from pytest_fineval.tracks import finqa
 from pytest_fineval.tracks.base import read_records
-from pytest_fineval.tracks.importing import import_finqa
+from pytest_fineval.tracks.importing import import_track
 from tests.shared import shared
 
 RECORD = {
@@ -46,7 +46,7 @@ def cases_of(path):
 
 
 def test_a_json_list_is_imported_as_free_answers_scored_strictly(source, tmp_path):
-    done = import_finqa(source, tmp_path / "cases.jsonl")
+    done = import_track("finqa", source, tmp_path / "cases.jsonl")
     [case] = cases_of(done.written[0])
     assert case.cluster == RECORD["filename"]
     assert case.gold.answer == 0.2
@@ -57,9 +57,9 @@ def test_a_json_list_is_imported_as_free_answers_scored_strictly(source, tmp_pat
 
 
 def test_the_program_protocol_is_another_track_scored_as_published(source, tmp_path):
-    done = import_finqa(source, tmp_path / "cases.jsonl", programs=True)
+    done = import_track("finqa-programs", source, tmp_path / "cases.jsonl")
     [case] = cases_of(done.written[0])
-    assert (done.track, case.track) == ("finqa-programs", "finqa-programs")
+    assert (done.track.name, case.track) == ("finqa-programs", "finqa-programs")
     scorer = prepare(case.scorer, case.gold)
     assert scorer.identity == "finqa/official@0f16e286"
     score = scorer.score("divide(120, 100), subtract(#0, const_1)")
@@ -110,7 +110,7 @@ def test_a_record_without_its_question_is_named(tmp_path):
     broken = RECORD | {"qa": {"exe_ans": 1.0, "program": "add(1, 0)"}}
     path.write_text(f"{json.dumps(RECORD)}\n{json.dumps(broken)}\n", encoding="utf-8")
     with pytest.raises(InputError, match=r'dev\.jsonl:2: missing key "qa\.question"'):
-        import_finqa(path, tmp_path / "cases.jsonl")
+        import_track("finqa", path, tmp_path / "cases.jsonl")
 
 
 @pytest.mark.parametrize("text", ["", "not json", "[1, 2]", '{"a": ', "5"])
@@ -118,4 +118,4 @@ def test_a_file_that_holds_no_records_is_refused(tmp_path, text):
     path = tmp_path / "dev.json"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=r"dev\.json"):
-        import_finqa(path, tmp_path / "cases.jsonl")
+        import_track("finqa", path, tmp_path / "cases.jsonl")

@@ -13,7 +13,7 @@ from pytest_fineval.scoring.registry import prepare
 from pytest_fineval.settings import ModelSettings
 from pytest_fineval.tracks import jfinqa
 from pytest_fineval.tracks.base import Record, read_records
-from pytest_fineval.tracks.importing import import_jfinqa
+from pytest_fineval.tracks.importing import How, import_track
 from tests.shared import shared
 
 QUESTION = {
@@ -99,7 +99,7 @@ def test_no_gold_only_text_reaches_a_real_candidate():
 )
 def test_recorded_runs_give_their_published_accuracies(tmp_path, name, right):
     source = shared(f"data/jfinqa/{name}")
-    done = import_jfinqa(source, tmp_path / "cases.jsonl", predictions=source)
+    done = import_track("jfinqa", source, tmp_path / "cases.jsonl", How(predictions=source))
     cases = cases_of(done.written[0])
     got = {}
     for run in done.runs:
@@ -114,7 +114,7 @@ def test_recorded_runs_give_their_published_accuracies(tmp_path, name, right):
 
 def test_a_run_name_becomes_a_safe_file_name(tmp_path):
     source = lines(tmp_path / "runs.jsonl", ROW)
-    done = import_jfinqa(source, tmp_path / "out" / "c.jsonl", predictions=source)
+    done = import_track("jfinqa", source, tmp_path / "out" / "c.jsonl", How(predictions=source))
     assert done.written[1] == tmp_path / "out" / "recordings" / "m_1.jsonl"
     assert done.runs == {"m/1": 1}
 
@@ -122,20 +122,20 @@ def test_a_run_name_becomes_a_safe_file_name(tmp_path):
 def test_two_runs_that_would_share_a_file_are_refused(tmp_path):
     source = lines(tmp_path / "runs.jsonl", ROW, ROW | {"run": "m:1"})
     with pytest.raises(InputError, match="would share the file"):
-        import_jfinqa(source, tmp_path / "c.jsonl", predictions=source)
+        import_track("jfinqa", source, tmp_path / "c.jsonl", How(predictions=source))
 
 
 def test_an_import_repeated_gives_the_same_bytes(tmp_path):
     source = lines(tmp_path / "runs.jsonl", ROW, ROW | {"id": "nr_2", "predicted": " "})
-    first = import_jfinqa(source, tmp_path / "c.jsonl", predictions=source)
+    first = import_track("jfinqa", source, tmp_path / "c.jsonl", How(predictions=source))
     before = [path.read_bytes() for path in first.written]
-    again = import_jfinqa(source, tmp_path / "c.jsonl", predictions=source)
+    again = import_track("jfinqa", source, tmp_path / "c.jsonl", How(predictions=source))
     assert [path.read_bytes() for path in again.written] == before
 
 
 def test_a_blank_prediction_is_an_empty_answer_and_counts_as_wrong(tmp_path):
     source = lines(tmp_path / "runs.jsonl", ROW | {"predicted": " "})
-    import_jfinqa(source, tmp_path / "c.jsonl", predictions=source)
+    import_track("jfinqa", source, tmp_path / "c.jsonl", How(predictions=source))
     [case] = cases_of(tmp_path / "c.jsonl")
     model = ModelSettings(client="recording", model="m/1")
     recordings = Recordings.load(tmp_path / "recordings" / "m_1.jsonl")
@@ -146,7 +146,7 @@ def test_rows_that_disagree_about_a_gold_are_refused_with_both_lines(tmp_path):
     other = ROW | {"run": "m2", "gold": "6%"}
     source = lines(tmp_path / "runs.jsonl", ROW, other)
     with pytest.raises(InputError, match=r"runs\.jsonl:2: .*line 1"):
-        import_jfinqa(source, tmp_path / "c.jsonl")
+        import_track("jfinqa", source, tmp_path / "c.jsonl")
     assert not (tmp_path / "c.jsonl").exists()
 
 
@@ -154,17 +154,17 @@ def test_predictions_of_another_release_are_refused_with_both_lines(tmp_path):
     questions = lines(tmp_path / "q.jsonl", QUESTION)
     runs = lines(tmp_path / "runs.jsonl", ROW)
     with pytest.raises(InputError, match=r"runs\.jsonl:1: .*line 1 of the cases' source"):
-        import_jfinqa(questions, tmp_path / "c.jsonl", predictions=runs)
+        import_track("jfinqa", questions, tmp_path / "c.jsonl", How(predictions=runs))
 
 
 def test_a_prediction_without_a_case_and_a_double_prediction_are_refused(tmp_path):
     source = lines(tmp_path / "runs.jsonl", ROW)
     stray = lines(tmp_path / "stray.jsonl", ROW | {"id": "nr_9"})
     with pytest.raises(InputError, match="not among the cases"):
-        import_jfinqa(source, tmp_path / "c.jsonl", predictions=stray)
+        import_track("jfinqa", source, tmp_path / "c.jsonl", How(predictions=stray))
     twice = lines(tmp_path / "twice.jsonl", ROW, ROW)
     with pytest.raises(InputError, match="already in line 1"):
-        import_jfinqa(source, tmp_path / "c.jsonl", predictions=twice)
+        import_track("jfinqa", source, tmp_path / "c.jsonl", How(predictions=twice))
 
 
 @pytest.mark.parametrize(
@@ -179,15 +179,15 @@ def test_a_prediction_without_a_case_and_a_double_prediction_are_refused(tmp_pat
 def test_a_broken_record_is_named_with_its_line(tmp_path, change, message):
     source = lines(tmp_path / "q.jsonl", QUESTION, QUESTION | {"id": "nr_2"} | change)
     with pytest.raises(InputError, match=message) as caught:
-        import_jfinqa(source, tmp_path / "c.jsonl")
+        import_track("jfinqa", source, tmp_path / "c.jsonl")
     assert caught.value.line == 2
 
 
 def test_the_manifest_names_source_revision_digest_and_counts(tmp_path):
     source = lines(tmp_path / "runs.jsonl", ROW)
-    import_jfinqa(source, tmp_path / "c.jsonl", predictions=source)
+    import_track("jfinqa", source, tmp_path / "c.jsonl", How(predictions=source))
     entry = json.loads((tmp_path / "SOURCE.json").read_text())["c.jsonl"]
     assert entry["track"] == "jfinqa"
     assert entry["revision"].startswith("04831da9")
     assert len(entry["sha256"]) == 64
-    assert entry["counts"] == {"cases": 1, "recorded_answers": {"m/1": 1}}
+    assert entry["counts"] == {"records": 1, "cases": 1, "recorded_answers": {"m/1": 1}}
