@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from pytest_fineval import __version__
-from pytest_fineval.cli import baseline, data, gate, scoring
+from pytest_fineval.cli import baseline, data, gate, lock, scoring
 from pytest_fineval.cli.common import USAGE_ERROR, Command, Parser
 from pytest_fineval.errors import InputError, MeasurementError
 
@@ -35,6 +35,7 @@ def _parser() -> argparse.ArgumentParser:
     scoring.add_score(commands)
     gate.add_gate(commands)
     baseline.add_baseline(commands)
+    lock.add_lock(commands)
     data.add_import(commands)
     data.add_demo(commands)
     return parser
