@@ -11,7 +11,7 @@ from pytest_fineval.scoring.words import WORD_NUMBER
 
 _ONE = Decimal(1)
 _HYPHENATED = frozenset({"x", "days", "weeks", "months", "quarters", "years"})
-_ODDS = re.compile(r"(?: ?: ?| to )1(?:\.0{1,2})?(?![\d:%]|[.,]\d)")
+_ODDS = re.compile(r"(?: ?: ?| to |-to-)1(?:\.0{1,2})?(?![\d:%]|[.,]\d)")
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b")
 _NEGATION = re.compile(r"(?<!\w)(?:minus|negative|минус|moins)$", re.IGNORECASE)
 _SCALE_BEFORE = re.compile(

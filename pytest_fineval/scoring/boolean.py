@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
+from itertools import pairwise
 from typing import Any
 
 from pytest_fineval.cases.model import Gold
@@ -71,6 +72,8 @@ class BooleanScorer(AnswerScorer):
         score = self._read(located, 0, len(located.view.text))
         if score is not None:
             return score
+        if self._says_both(located.view.text):
+            return self.failed("ambiguous", stage="text")
         said = None if located.marked else non_answer(located.view.text)
         one_word = len(_WORD.findall(located.text)) == 1
         return self.failed(said or ("invalid_label" if one_word else "no_label"), stage="text")
@@ -87,14 +90,27 @@ class BooleanScorer(AnswerScorer):
             ):
                 return self.failed("ambiguous", stage="leading")
             if self._stands(text, first):
+                last = self._last_word(text)
+                if last is not None and self._meaning(last) != self._meaning(first):
+                    return self.failed("ambiguous", stage="leading")
                 return self._scored(first, located, start, "leading")
+        last = self._last_word(text)
+        return self._scored(last, located, start, "last_word") if last is not None else None
+
+    def _last_word(self, text: str) -> re.Match[str] | None:
+        """The last sentence where it is one word for yes or no."""
         parts = list(SENTENCE.finditer(text))
         last_start = parts[-1].end() if parts else 0
-        words = _WORD.findall(text[last_start:])
         last = self._pattern.search(text, last_start)
-        if len(words) == 1 and last is not None:
-            return self._scored(last, located, start, "last_word")
-        return None
+        return last if last is not None and len(_WORD.findall(text[last_start:])) == 1 else None
+
+    def _says_both(self, text: str) -> bool:
+        """`both yes and no` within a sentence."""
+        return any(
+            self._meaning(first) != self._meaning(second)
+            and _BOTH.fullmatch(text, first.end(), second.start()) is not None
+            for first, second in pairwise(self._pattern.finditer(text))
+        )
 
     def _stands(self, text: str, match: re.Match[str]) -> bool:
         """Whether a leading word answers: `No incident was found` is a sentence about incidents."""

@@ -117,7 +117,9 @@ def read(text: str, located: Located, ask: Ask) -> list[Candidate]:
         found.sort(key=lambda c: c.reading.start)
     if len(found) == 1 and not found[0].reading.name:
         reading = found[0].reading
-        if not (text[start : reading.start].strip() or text[reading.end : end].strip(" .\n")):
+        if not (
+            text[start : reading.start].strip(" [\n") or text[reading.end : end].strip(" ].\n")
+        ):
             found[0].label = False  # what is all of an answer is no label within it
     if found:
         _weigh(text, start, end, found)
@@ -193,10 +195,14 @@ def _join(text: str, found: list[Candidate], ask: Ask) -> None:
             continue
         beside = (b.bracketed and not gap.strip(" \u00a0~≈")) or _RESTATING.fullmatch(gap)
         if beside and first.fits:
-            if first.explicit or not second.explicit:
+            ratio = ask.as_ratio(first) if second.fits and second.explicit else None
+            if ratio is not None and agree(ratio, second, ask):
+                first.restates = second  # "0.064 (6.4%)": the side with the asked unit is meant
+                second.inside = False
+            elif first.explicit or not second.explicit:
                 second.restates = first
                 trailing = text[b.end : b.end + 40].partition(")")[0]
-                alike = first.explicit == second.explicit and second.fits
+                alike = first.explicit == second.explicit and second.fits and not second.operand
                 if alike and not agree(first, second, ask) and not _COMPARISON.search(trailing):
                     first.contradicted = True
             continue
@@ -239,7 +245,7 @@ def pick_marked(text: str, located: Located, pool: list[Candidate], ask: Ask) ->
             if noise.non_answer(text[start:end]):
                 break
             continue
-        chained = _chain(here)
+        chained = _chain(here, ask)
         if chained is not None:
             return _judged(Pick(stage, chained, candidates=pool), here, ask)
         best = _best(here)
@@ -284,7 +290,7 @@ def pick_prose(text: str, pool: list[Candidate], ask: Ask) -> Pick:
     if spans:
         start, end = spans[-1]
         here = [c for c in pool if start <= c.reading.at < end]
-        chained = _chain(here)
+        chained = _chain(here, ask)
         if chained is not None:
             return _judged(Pick("chain", chained, candidates=pool), here, ask)
     fitting = [c for c in pool if c.fits and not c.label]
@@ -327,7 +333,7 @@ def _labelled(text: str, pool: list[Candidate], ask: Ask) -> Candidate | None:
         if span is None:
             continue
         here = [c for c in pool if span[0] <= c.reading.at < span[1] and c.fits and not c.label]
-        chained = _chain(here)
+        chained = _chain(here, ask)
         if chained is not None:
             return chained
         clear = [c for c in here if not (c.operand or c.context or c.inside)] or here
@@ -337,7 +343,7 @@ def _labelled(text: str, pool: list[Candidate], ask: Ask) -> Candidate | None:
     return None
 
 
-def _chain(here: list[Candidate]) -> Candidate | None:
+def _chain(here: list[Candidate], ask: Ask) -> Candidate | None:
     """Stage 6: the result of the last equality, if no rival with an explicit unit follows."""
     results = [c for c in here if c.result and not c.operand]
     if not results:
@@ -349,6 +355,10 @@ def _chain(here: list[Candidate]) -> Candidate | None:
     rival = any(c.fits and c.explicit and not c.context for c in later)
     if rival and not last.explicit:
         return None
+    if not last.explicit and (ratio := ask.as_ratio(last)) is not None:
+        for other in here:  # "14.5% = 0.145": one value, the side with the asked unit is meant
+            if other.fits and other.explicit and not other.label and agree(ratio, other, ask):
+                return other
     return last
 
 

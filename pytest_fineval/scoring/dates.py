@@ -96,7 +96,7 @@ _DATE = re.compile(
     |(?<![\d.,/])(?P<num_a>\d{{1,2}})(?P<num_s>[-/.])(?P<num_b>\d{{1,2}})(?P=num_s)(?P<num_y>\d{{4}}|\d{{2}})(?![\d/])
     |(?<![\d.,])(?P<ym_y>{_YEAR})[-/](?P<ym_m>0[1-9]|1[0-2])(?![\d-])
     |(?<![\d/])(?P<sm_m>0?[1-9]|1[0-2])/(?P<sm_y>{_YEAR})(?!\d)
-    |(?<![\w])(?:(?:Q|quarter\s)(?P<q_a>[1-4])|(?P<q_b>[1-4])Q|(?P<q_w>first|second|third|fourth|final|last|1st|2nd|3rd|4th)(?:\s+fiscal)?[\s-]+quarter)
+    |(?<![\w])(?:(?:Q|quarter\s)(?P<q_a>\d)|(?P<q_b>[1-4])Q|(?P<q_w>first|second|third|fourth|final|last|1st|2nd|3rd|4th)(?:\s+fiscal)?[\s-]+quarter)
         (?:\s*(?:of|in|,|-|/)?\s*(?:the\s+)?(?P<q_f>{_FISCAL}\s*)?'?(?P<q_y>{_YEAR}|\d{{2}})(?![\d.,%]\d?))?
     |(?<![\w])(?P<yq_f>{_FISCAL}\s*)?(?P<yq_y>{_YEAR}|(?<=FY)\d\d)[\s-]*(?:Q(?P<yq_a>[1-4])|(?P<yq_b>[1-4])Q)(?!\w)
     |(?<![\w])(?P<fy>{_FISCAL})\s*['-]?(?P<fy_a>{_YEAR}|\d{{2}})(?:\s?[-–/]\s?(?P<fy_b>{_YEAR}|\d{{2}}))?(?![\d])
@@ -210,8 +210,12 @@ def _fiscal_year(moment: Moment, first: int, last: str | None, options: DateOpti
 
 
 def _check(moment: Moment) -> None:
-    """No such month or day: do not roll over. Without a year, February has 29 days."""
-    if moment.fault or moment.month is None:
+    """No such quarter, month or day: do not roll over. Without a year, February has 29 days."""
+    if moment.fault:
+        return
+    if moment.quarter is not None and not 1 <= moment.quarter <= 4:
+        moment.fault = "invalid_date"
+    if moment.month is None:
         return
     if not 1 <= moment.month <= 12:
         moment.fault = "invalid_date"
@@ -281,6 +285,8 @@ class DateScorer(AnswerScorer):
         if asked == "fiscal_year" and any(m.fiscal for m in fitting):
             fitting = [m for m in fitting if m.fiscal]
         if not fitting:
+            if asked == "day" and _DAYS_OFFERED.search(text):
+                return self.failed("ambiguous", stage=stage)
             faults = [m.fault for m in found if m.fault and m.fineness >= _FINENESS[asked]]
             return self.failed(faults[-1] if faults else "too_coarse", stage=stage)
         values = list(dict.fromkeys(m.cut(asked) for m in fitting))
@@ -290,7 +296,7 @@ class DateScorer(AnswerScorer):
             and b.start - a.end < 40
             for a, b in pairwise(fitting)
         )
-        if hedged or (len(values) > 1 and self.options.strict):
+        if hedged or _DAYS_OFFERED.search(text) or (len(values) > 1 and self.options.strict):
             return self.failed("ambiguous", stage=stage)
         chosen = fitting[0] if stage == "label" else fitting[-1]
         value = chosen.cut(asked)
@@ -307,3 +313,9 @@ class DateScorer(AnswerScorer):
 
 
 _OR = re.compile(r"\bor\b", re.IGNORECASE)
+_DAYS_OFFERED = re.compile(
+    rf"(?<!\w)(?:{_MONTH}\s*\d{{1,2}}(?:st|nd|rd|th)?\s+or\s+\d{{1,2}}(?:st|nd|rd|th)?(?![\d/:.-])"
+    rf"|\d{{1,2}}(?:st|nd|rd|th)?\s+or\s+\d{{1,2}}(?:st|nd|rd|th)?\s+{_MONTH})",
+    re.IGNORECASE,
+)
+"""Two days of one month: `March 4 or 5, 2024`."""

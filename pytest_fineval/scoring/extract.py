@@ -37,8 +37,8 @@ _LOCALE_ANSWER = {
 _KIND_WORDS = {
     "number": "",
     "label": r"|(?:final\s+)?(?:label|classification|class|category|grade|rating|sentiment|verdict|decision"
-    r"|conclusion|prediction|stance|judge?ment|opinion|choice|option|assessment|determination)",
-    "boolean": r"|(?:final\s+)?(?:verdict|decision|conclusion|label)",
+    r"|conclusion|prediction|stance|judge?ment|opinion|choice|option|assessment|determination|response)",
+    "boolean": r"|(?:final\s+)?(?:verdict|decision|conclusion|label|response)",
     "ranking": r"|(?:final\s+)?(?:ranking|rank order|order|ranked list|ranked order)",
     "date": "",
     "multi": r"",

@@ -20,7 +20,7 @@ _LITERAL_JOINT = r"[\s_]*"
 
 _NEGATED = re.compile(
     r"(?:\b(?:not(?!\s+only)|never|neither|nor|no(?!\.)|without|hardly|scarcely|rather than|instead of|unlike|as opposed to|whether"
-    r"|rul(?:e|es|ed|ing) out|eliminat\w+|exclud\w+|reject\w*|dismiss\w*)|n't)\s+(?:[\w']+\s+){0,3}[\"'(]{0,2}$",
+    r"|rul(?:e|es|ed|ing) out|eliminat\w+|exclud\w+|reject\w*|dismiss\w*)|n't)\s+(?:(?!but\b)[\w']+\s+){0,3}[\"'(]{0,2}$",
     re.IGNORECASE,
 )
 _LIST_GAP = re.compile(r"[\s,;/]*(?:\b(?:or|nor|and)\b)?\s*(?:an?\s+)?[\"']?", re.IGNORECASE)

@@ -116,7 +116,9 @@ class MultiScorer(AnswerScorer):
 
     def judge(self, text: str) -> Score:
         """Read named values, listed values or labels, then compare by the metric."""
-        keys = ("items", "values", "item map") if self.named else ("items", "values", "labels")
+        mapped = self.named or self.options.item_kind == "label"
+        keys = ("items", "values", "item map" if mapped else "labels")
+        keys = (*keys, "labels") if self.options.item_kind == "label" else keys
         located = locate(text, self.options, "multi", keys)
         if located.failure:
             return self.failed(located.failure, stage=located.stage)
@@ -146,6 +148,9 @@ class MultiScorer(AnswerScorer):
     def _judge_labels(self, located: Located) -> Score:
         if located.from_json:
             value = located.value
+            if isinstance(value, dict):
+                chosen = all(isinstance(applies, bool) for applies in value.values())
+                value = [k for k, v in value.items() if v] if chosen else list(value.values())
             entries = value if isinstance(value, list) else [value]
             if value is None:
                 return self.failed("no_answer", stage="json")

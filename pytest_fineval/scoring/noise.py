@@ -8,7 +8,8 @@ CODE = re.compile(r"```[^\n`]{0,30}\n.*?```", re.DOTALL)
 
 ASIDE = re.compile(
     r"\b(?:generally|typically|usually|rule of thumb|as a rule|industry average|for reference|sanity check)\b"
-    r"|^\s*(?:\(?note\b|nb\b|caveat|disclaimer|source)",
+    r"|^\s*(?:\(?note\b|nb\b|caveat|disclaimer|source)"
+    r"|^\s*(?:this|that|it|the (?:figure|amount|value|number|result)) (?:is|was) (?:derived|calculated|computed|obtained|based)\b[^=]*$",
     re.IGNORECASE,
 )
 """A sentence that comments and does not answer."""

@@ -161,14 +161,16 @@ class RankingScorer(AnswerScorer):
             start, end = listing.span
             listing.span = located.span(located.start + start, located.start + end)
         if self.options.honour_stated_direction:
-            stated = stated_order(located.text)
+            whole = located.view.text
+            line = whole.rfind("\n", 0, located.start) + 1  # "In ascending order: ..." is a marker
+            stated = stated_order(whole[line : located.end])
             if stated and stated != self.options.order:
                 listing.groups.reverse()
         return listing
 
     def _from_lines(self, text: str) -> Listing:
         """The numbered, bulleted, table or chain list of a text, in that order of trust."""
-        for read in (self._numbered, self._bulleted, self._table):
+        for read in (self._numbered, self._rank_lines, self._bulleted, self._table):
             listing = read(text)
             if listing is not None:
                 return listing
@@ -179,6 +181,18 @@ class RankingScorer(AnswerScorer):
 
     def _bulleted(self, text: str) -> Listing | None:
         return self._block(text, _BULLETED)
+
+    def _rank_lines(self, text: str) -> Listing | None:
+        """Lines `name: rank` whose numbers are the ranks 1 to n, each once."""
+        rows: list[tuple[float, list[str | None]]] = []
+        for match in _RANK_LINE.finditer(text):
+            item = self._item(match.group("entry"))
+            if item is not None:
+                rows.append((float(match.group("rank")), [item]))
+        ranks = sorted(rank for rank, _ in rows)
+        if len(rows) < 2 or ranks != list(range(1, len(rows) + 1)):
+            return None
+        return Listing(_by_rank(rows))
 
     def _block(self, text: str, pattern: re.Pattern[str]) -> Listing | None:
         """The list block that names most items; of equals the first."""
@@ -275,6 +289,10 @@ _RANK_HEADS = frozenset(
 _NUMBERED = re.compile(
     r"[ \t]*(?:[-*•][ \t]+)?(?:\#|rank[ \t]+|no\.[ \t]*)?\(?(?P<rank>\d{1,3})(?:st|nd|rd|th)?[.):][ \t]*(?P<entry>\S.*)",
     re.IGNORECASE,
+)
+_RANK_LINE = re.compile(
+    r"^[ \t]*(?:[-*•][ \t]+)?(?P<entry>[^\n:|]{1,80}?)[ \t]*(?::|=|-|–|—)[ \t]*(?:#|rank[ \t]+)?(?P<rank>\d{1,3})(?:st|nd|rd|th)?[ \t.;,]*$",
+    re.MULTILINE | re.IGNORECASE,
 )
 _BULLETED = re.compile(r"[ \t]*(?P<rank>)[-*•+–][ \t]+(?P<entry>\S.*)")
 _SPLIT = re.compile(r",|;|>|<|→|->|\n|\bthen\b|\bfollowed by\b|\band\b|\bahead of\b|\bover\b")

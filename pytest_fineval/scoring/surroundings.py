@@ -141,7 +141,7 @@ class Labels:
 
     def _is_list_number(self, reading: Reading) -> bool:
         text, at = self._text, reading.at
-        if reading.digits > 2 or not _LIST_AFTER.match(text, reading.end - (text[reading.end - 1] == ")")):  # fmt: skip
+        if reading.digits > 2 or (reading.value or 0) > 20 or not _LIST_AFTER.match(text, reading.end - (text[reading.end - 1] == ")")):  # fmt: skip
             return False
         lead = text[text.rfind("\n", 0, at) + 1 : at]
         return not lead.strip(" \t-*•(#")
@@ -157,11 +157,12 @@ class Labels:
 
 
 _CUES = re.compile(
-    r"(?P<stop>[;\n=]|,(?!\d)|\.(?!\d))"
-    r"|\b(?=[vcabehlwgpurdtmisn])(?:(?P<context>versus|vs\.?|compar(?:ed|es|ing|ison) (?:with|to)|against|above|below|exceed(?:s|ed|ing)?"
+    r"(?P<stop>[;\n=]|,(?!\d)|(?<!vs)\.(?!\d))"
+    r"|\b(?=[vcabehlwgpurdtmison])(?:(?P<context>versus|vs\.?|compar(?:ed|es|ing|ison) (?:with|to)|against|above|below|exceed(?:s|ed|ing)?"
     r"|(?:higher|lower|better|worse|less|greater|up|down|rounded|rounding|change|increase|decrease) (?:than|from)"
     r"|than|prior[- ](?:year|period|quarter)|previous(?:ly)?|last year|year[- ]ago|requirement|threshold|minimum"
-    r"|benchmark|consensus|guidance|target|statutory|industry average|instead of|rather than|not)"
+    r"|benchmark|consensus|guidance|target|statutory|industry average|instead of|rather than|not"
+    r"|of which|of whom|including|the other)"
     r"|(?P<explains>which|representing|based on|because|since|calculated (?:as|from)|computed (?:as|from)|derived from"
     r"|reflecting)"
     r"|(?P<verb>was|were|is|are|equals?))\b",
@@ -183,8 +184,14 @@ _CONTEXT_AFTER = re.compile(
     r"|(?:is|are|was) (?:generally|typically|usually|often|considered))",
     re.IGNORECASE,
 )
-_OPERATOR_AFTER = re.compile(r"[ )]{0,2}(?:[×*/+÷]|[-−–](?=\s)|(?<=\s)x(?=\s))\s?[\d($€£₹]")
-_OPERATOR_BEFORE = re.compile(r"[\d)%A-Za-z]\s?(?:[×*/+÷−]|(?<=\s)[-–x](?=\s))[\s(]{0,2}$")
+_OPERATOR = r"minus|plus|less|times|(?:divided|multiplied) by|over"
+_OPERATOR_AFTER = re.compile(
+    rf"[ )]{{0,2}}(?:[×*/+÷]|[-−–](?=\s)|(?<=\s)x(?=\s)|(?<=\s)(?:{_OPERATOR})(?=\s))\s?[\d($€£₹]"
+)
+_OPERATOR_BEFORE = re.compile(
+    r"[\d)%A-Za-z]\s?(?:[×*/+÷−]|(?<=\s)[-–x](?=\s))[\s(]{0,2}$"
+    rf"|(?:\d|illion|%|\))\s(?:{_OPERATOR})\s[\s(]?$"
+)
 _RESULT = re.compile(r"[=≈]\s?(?:(?:about|approximately|roughly|~)\s?)?$")
 _BRACKET = re.compile(r"[()\n]")
 REACH = 160
@@ -206,7 +213,7 @@ class Surroundings:
         """`result` right after an equals sign, `margin` after plus-minus, `operand` of an
         operation; else empty. An operand is never a result."""
         tail = self._text[max(self._start, reading.start - 24) : reading.start]
-        if _OPERATOR_AFTER.match(self._text, reading.end) or _OPERATOR_BEFORE.search(tail[-8:]):
+        if _OPERATOR_AFTER.match(self._text, reading.end) or _OPERATOR_BEFORE.search(tail):
             return "operand"
         if ("=" in tail or "≈" in tail) and _RESULT.search(tail):
             return "result"
