@@ -68,7 +68,11 @@ KNOWN: Mapping[str, FaultList] = {
             "(NExTplusplus/TAT-QA, issue 12)",
         },
     ),
-    "finchain": FaultList(name="finchain-faults", version=1, rules=("the final answer is null",)),
+    "indiafinbench": FaultList(
+        name="indiafinbench-faults",
+        version=1,
+        rules=("the scorers take the reference itself for a refusal",),
+    ),
 }
 """By benchmark: the first word of a track's name."""
 

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_fineval.cases.model import Candidate, Case, Gold, ScorerSpec
+from pytest_fineval.scoring.official.indiafinbench import is_non_answer
 from pytest_fineval.tracks.base import Licence, Record, Track, build_case, unique
+from pytest_fineval.tracks.faults import TAG
 from pytest_fineval.tracks.predictions import Predicted
 
 TASKS = {
@@ -63,7 +65,10 @@ def _question(record: Record) -> Case:
         (record.need(name) for name in ("document", "source_document") if record.has(name)),
         record.fields.get("document_a"),
     )
-    reference = "answer" if kept.has("answer") else "reference_answer"
+    reference = kept.need("answer" if kept.has("answer") else "reference_answer")
+    tags = {"language": "en", "task": task, "difficulty": kept.need("difficulty")}
+    if is_non_answer(reference):
+        tags[TAG] = "the scorers take the reference itself for a refusal"
     return build_case(
         record,
         id=record.need("id"),
@@ -74,11 +79,11 @@ def _question(record: Record) -> Case:
             # The task type is gold; the form of a yes/no question is not.
             instructions=INSTRUCTIONS.get(task, INSTRUCTIONS[""]),
         ),
-        gold=Gold(answer=kept.need(reference)),
+        gold=Gold(answer=reference),
         scorer=ScorerSpec(name=TRACK.scorer, task_type=task),
         cluster=document,
         track=TRACK.name,
-        tags={"language": "en", "task": task, "difficulty": kept.need("difficulty")},
+        tags=tags,
     )
 
 
