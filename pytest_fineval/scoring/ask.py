@@ -183,7 +183,7 @@ def resolve(text: str, reading: Reading, ask: Ask, note: Decimal | None) -> Cand
     scale = reading.scale
     if scale is None and note is not None and ask.unit.kind == "money" and problem is None:
         scale = note
-    size = ARITHMETIC.multiply(reading.value, factor)
+    size = units.converted(reading.value, factor)
     unit_size = ARITHMETIC.multiply(factor, _HALF)
     if scale is not None:
         shift = ARITHMETIC.divide(scale, ask.scale)

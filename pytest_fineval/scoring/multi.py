@@ -116,9 +116,10 @@ class MultiScorer(AnswerScorer):
 
     def judge(self, text: str) -> Score:
         """Read named values, listed values or labels, then compare by the metric."""
-        mapped = self.named or self.options.item_kind == "label"
-        keys = ("items", "values", "item map" if mapped else "labels")
-        keys = (*keys, "labels") if self.options.item_kind == "label" else keys
+        keys: tuple[str, ...] = ("items", "values", "item map")
+        if not self.named:
+            of_labels = self.options.item_kind == "label"
+            keys = ("items", "values", "labels", *(["item map"] if of_labels else []))
         located = locate(text, self.options, "multi", keys)
         if located.failure:
             return self.failed(located.failure, stage=located.stage)

@@ -83,10 +83,12 @@ def decimal_of(text: str, locale: str = "en") -> Decimal | None:
     Decimal('100000.50')
     """
     found = list(find_numbers(text.strip(), Style(locale=locale)))
-    if len(found) != 1 or found[0].value is None or found[0].scale or found[0].unit:
+    if len(found) != 1:
         return None
     reading = found[0]
-    if reading.start != 0 or reading.end != len(text.strip()) or reading.value is None:
+    if reading.value is None or reading.scale or reading.unit or reading.currencies:
+        return None
+    if reading.start != 0 or reading.end != len(text.strip()):
         return None
     return -reading.value if reading.negative or reading.enclosed else reading.value
 

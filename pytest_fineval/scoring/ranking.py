@@ -161,9 +161,9 @@ class RankingScorer(AnswerScorer):
             start, end = listing.span
             listing.span = located.span(located.start + start, located.start + end)
         if self.options.honour_stated_direction:
-            whole = located.view.text
-            line = whole.rfind("\n", 0, located.start) + 1  # "In ascending order: ..." is a marker
-            stated = stated_order(whole[line : located.end])
+            text = located.view.text
+            line = text.rfind("\n", 0, located.start) + 1  # "In ascending order: ..." is a marker
+            stated = stated_order(text[line : located.end])
             if stated and stated != self.options.order:
                 listing.groups.reverse()
         return listing

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal
 
 from pytest_fineval.errors import nearest
+from pytest_fineval.scoring.reading import ARITHMETIC
 
 DOLLARS = ("USD", "CAD", "AUD", "NZD", "HKD", "SGD", "TWD", "MXN", "BRL", "JMD", "BBD", "TTD")
 RUPEES = ("INR", "PKR", "NPR", "LKR", "MUR", "BDT")
@@ -248,6 +249,7 @@ _SCALE_SHORT = re.compile(
 )
 _SCALE_CJK = {"万": 4, "萬": 4, "億": 8, "亿": 8, "兆": 12, "千": 3, "百万": 6, "百萬": 6}
 _CJK = re.compile(_alternatives(list(_SCALE_CJK)))
+_GUARDED = Context(prec=40, Emax=999_999, Emin=-999_999)
 _POWERS = [Decimal(10) ** power for power in range(20)]
 _WORD_POWERS = list(_SCALES.values())
 _GERMAN_BILLION = re.compile(r"billion(?:s|en)?$", re.IGNORECASE)
@@ -342,7 +344,13 @@ def factor(seen: str, declared: str) -> Decimal | None:
     from_family, to_family = _FAMILY.get(seen), _FAMILY.get(declared)
     if from_family is None or to_family is None or from_family[0] != to_family[0]:
         return None
-    return from_family[1] / to_family[1]
+    return ARITHMETIC.divide(from_family[1], to_family[1])
+
+
+def converted(value: Decimal, factor: Decimal) -> Decimal:
+    """A value times a factor that may have been rounded: a twelfth of 18 is 1.5 exactly."""
+    product = ARITHMETIC.multiply(value, factor)
+    return product if len(factor.as_tuple().digits) < 20 else _GUARDED.plus(product)
 
 
 def currency_before(text: str, end: int) -> tuple[int, tuple[str, ...]] | None:
