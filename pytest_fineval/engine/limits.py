@@ -5,6 +5,7 @@ Nothing here sleeps or reads a clock: `engine.guard` does, and asks these for ho
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -99,12 +100,22 @@ class SharedBucket(TokenBucket):
 
     @contextmanager
     def _shared(self) -> Generator[None, None, None]:
-        with self._lock.acquire(poll_interval=LOCK_POLL_S):
-            if self._path.exists():
-                self._level, self._at = STATE.unpack(self._path.read_bytes())
+        with (
+            self._lock.acquire(poll_interval=LOCK_POLL_S),
+            open(self._path, "r+b", buffering=0, opener=_made) as file,
+        ):
+            state = file.read(STATE.size)
+            if state:
+                self._level, self._at = STATE.unpack(state)
             yield
             if self._at is not None:
-                self._path.write_bytes(STATE.pack(self._level, self._at))
+                # In one write over the old state: who is killed here leaves the one or the other.
+                file.seek(0)
+                file.write(STATE.pack(self._level, self._at))
+
+
+def _made(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_CREAT)
 
 
 class Breaker:
