@@ -5,8 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pytest_fineval.cli.common import Commands, command
+
+if TYPE_CHECKING:
+    from pytest_fineval.store.run import Run
 
 
 def add_gate(commands: Commands) -> None:
@@ -20,6 +24,11 @@ def add_gate(commands: Commands) -> None:
     parser.add_argument("run", type=Path, help="a run's folder")
     parser.add_argument("--baseline", type=Path, help="default: the one of the settings")
     parser.add_argument("--mode", choices=("smoke", "full", "deploy"))
+    parser.add_argument(
+        "--self-check",
+        action="store_true",
+        help="split the run's repeated samples in two and say how often the gate would block them",
+    )
     parser.add_argument("--json", action="store_true", help="print verdict.json instead")
 
 
@@ -31,6 +40,8 @@ def _gate(given: argparse.Namespace) -> int:
     from pytest_fineval.store.run import read
 
     run = read(given.run)
+    if given.self_check:
+        return _self_check(run, given)
     verdict = judge_again(run, root=Path.cwd(), baseline=given.baseline, mode=given.mode)
     if given.json:
         sys.stdout.write(verdict.to_bytes().decode())
@@ -41,3 +52,21 @@ def _gate(given: argparse.Namespace) -> int:
     terminal.write(summarize(verdict, run.manifest, run.records, before, run.folder), out, "lost")
     terminal.write_verdict(verdict, out)
     return verdict.exit_code or 0
+
+
+def _self_check(run: Run, given: argparse.Namespace) -> int:
+    from pytest_fineval.gate import baseline
+    from pytest_fineval.gate.policy import draft
+    from pytest_fineval.gate.selfcheck import self_check
+    from pytest_fineval.settings import load
+
+    named: Path | None = given.baseline
+    if named is None and run.manifest.baseline and Path(run.manifest.baseline).exists():
+        named = Path(run.manifest.baseline)
+    policy = draft(load(Path.cwd())) if named is None else baseline.load(named).policy
+    found = self_check(run, policy)
+    if given.json:
+        print(found.model_dump_json())
+    else:
+        print("\n".join(found.sentences()))
+    return 0

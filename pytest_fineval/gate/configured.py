@@ -63,9 +63,20 @@ def pooled(paired: Sequence[Pair], policy: Policy) -> list[Asked]:
     return asked
 
 
-def rule(asked: Sequence[Asked], policy: Policy, alpha: float, *, same_model: bool) -> list[Check]:
-    """Measure all configured checks and rule on them together, in the order given."""
-    evidence = [_evidence(one, policy, same_model) for one in asked]
+def rule(
+    asked: Sequence[Asked],
+    policy: Policy,
+    alpha: float,
+    *,
+    same_model: bool,
+    bounded: bool = True,
+) -> list[Check]:
+    """Measure all configured checks and rule on them together, in the order given.
+
+    Args:
+        bounded: give the upper bounds of the drops too (`measure`).
+    """
+    evidence = [_evidence(one, policy, same_model, bounded) for one in asked]
     rulings = decide(evidence, alpha)
     return [
         _check(one, found, ruling, alpha)
@@ -93,6 +104,7 @@ def look_again(
     alpha: float,
     *,
     same_model: bool,
+    bounded: bool = True,
 ) -> list[Check]:
     """The second look: inconclusive checks are ruled on by fresh samples alone.
 
@@ -111,7 +123,7 @@ def look_again(
         else replace(one, pairs=())
         for one, check in zip(asked, checks, strict=True)
     ]
-    seconds = rule(again, policy, alpha, same_model=same_model)
+    seconds = rule(again, policy, alpha, same_model=same_model, bounded=bounded)
     return [
         _second(first, second) if one.pairs else first
         for one, first, second in zip(again, checks, seconds, strict=True)
@@ -148,7 +160,7 @@ def _of_category(
     return asked
 
 
-def _evidence(asked: Asked, policy: Policy, same_model: bool) -> Evidence:
+def _evidence(asked: Asked, policy: Policy, same_model: bool, bounded: bool) -> Evidence:
     required = asked.kind != "recall"
     if not asked.pairs:
         return Evidence(None, max_drop=asked.max_drop, required=required)
@@ -161,6 +173,7 @@ def _evidence(asked: Asked, policy: Policy, same_model: bool) -> Evidence:
         same_model=same_model,
         chosen=policy.test,
         mixed=asked.kind in {"overall", "smoke"},
+        bounded=bounded,
     )
     drop = _mean(asked.pairs, lambda one: one.before - one.after)
     return Evidence(found, drop, asked.max_drop, candidate, required=required)

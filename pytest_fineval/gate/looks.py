@@ -47,6 +47,7 @@ def look(
     *,
     same_model: bool,
     fresh: Mapping[str, Pair] | None = None,
+    bounded: bool = True,
 ) -> Looked:
     """Rule on all configured checks of a run.
 
@@ -57,22 +58,25 @@ def look(
             alpha.
         same_model: whether samples of both sides are exchangeable under no change.
         fresh: pairs of a second look by case id; empty where none was taken.
+        bounded: give the upper bounds of the drops too (`measure`).
     """
     alpha = policy.alpha_smoke if use == "smoke" else policy.alpha
     if use == "deploy":
         alpha /= LOOKS
     asked = configured(paired, policy)
-    checks = rule(asked, policy, alpha, same_model=same_model)
+    checks = rule(asked, policy, alpha, same_model=same_model, bounded=bounded)
     too_small = any(check.kind == "category" and not check.can_block for check in checks)
     if use == "smoke" and too_small:
         asked = pooled(paired, policy)
-        checks = rule(asked, policy, alpha, same_model=same_model)
+        checks = rule(asked, policy, alpha, same_model=same_model, bounded=bounded)
     due = undecided(asked, checks) if use == "deploy" else []
     missing: list[str] = []
     if due and fresh:
         missing = [name for name in due if name not in fresh]
         if not missing:
-            checks = look_again(asked, checks, fresh, policy, alpha, same_model=same_model)
+            checks = look_again(
+                asked, checks, fresh, policy, alpha, same_model=same_model, bounded=bounded
+            )
             due = []
     return Looked(
         checks=tuple(checks),

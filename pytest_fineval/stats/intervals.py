@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -212,6 +213,7 @@ def tango(n: int, b: int, c: int, confidence: float = 0.95) -> Interval:
     return Interval(-_tango_bound(n, c, b, z), _tango_bound(n, b, c, z))
 
 
+@lru_cache(maxsize=65536)
 def tango_upper(n: int, b: int, c: int, confidence: float = 0.95) -> float:
     """One-sided upper bound of the paired drop (b - c)/n by Tango's score test.
 
