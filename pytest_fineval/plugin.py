@@ -46,6 +46,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="PATH",
     )
     option(
+        "--fineval-trust-ref",
+        "Read policy, baseline, signers and case ledger from this git ref",
+        metavar="REF",
+    )
+    option(
         "--fineval-gate",
         "How to judge (default: smoke for the smoke split, else full)",
         choices=("smoke", "full", "deploy", "off"),
@@ -67,6 +72,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     option("--fineval-concurrency", "Calls in flight", type=_positive, metavar="N")
     option("--fineval-cap", "Most money to spend on this run", type=_amount, metavar="USD")
     option("--fineval-run", "Folder to keep this run in", metavar="DIR")
+    option(
+        "--fineval-resume",
+        "Go on with a run that was cut short (default: the last): what is recorded is not asked "
+        "again; write --fineval-resume=DIR",
+        nargs="?",
+        const="last",
+        metavar="DIR",
+    )
     option(
         "--fineval-show",
         "Which answers the summary shows (default: lost)",
@@ -132,18 +145,26 @@ def fineval_client() -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    config = node.config
-    if EXCHANGE not in config.stash:
-        config.stash[EXCHANGE] = tempfile.TemporaryDirectory(prefix="fineval-")
-    node.workerinput["fineval_exchange"] = config.stash[EXCHANGE].name
+    node.workerinput["fineval_exchange"] = _exchange(node.config)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_node_collection_finished(node: Any) -> None:
     config = node.config
-    folder = Path(config.stash[EXCHANGE].name)
-    if config.stash[SESSION] is None and any(folder.glob("*.json")):
-        _start(config).begin_from(folder)
+    folder = Path(_exchange(config))
+    if config.stash[SESSION] is None and any(folder.iterdir()):
+        from pytest_fineval.session.exchange import Exchange
+
+        _start(config).begin_from(Exchange(folder))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    if config.getoption("dist") != "load":
+        return None
+    from pytest_fineval.session.schedule import DealtScheduling
+
+    return DealtScheduling(config, log, Path(_exchange(config)))
 
 
 class RunHooks:
@@ -182,6 +203,12 @@ class RunHooks:
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, None, None]:
         yield
         self._session.last_word(session)
+
+
+def _exchange(config: pytest.Config) -> str:
+    if EXCHANGE not in config.stash:
+        config.stash[EXCHANGE] = tempfile.TemporaryDirectory(prefix="fineval-")
+    return config.stash[EXCHANGE].name
 
 
 def _start(config: pytest.Config) -> Session:

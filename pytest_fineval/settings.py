@@ -80,6 +80,8 @@ class GateSettings(Frozen):
     comparison: Literal["auto", "same_model", "model_swap"] = "auto"
     max_error_share: float = Field(0.05, ge=0, le=1)
     valid_days: int = Field(180, ge=1)
+    signatures: int = Field(1, ge=1, le=5)
+    proposer_may_sign: bool = True
 
     @model_validator(mode="after")
     def _shares(self) -> GateSettings:

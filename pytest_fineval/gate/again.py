@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
+from pytest_fineval.gate import trust
 from pytest_fineval.gate.preflight import preflight
-from pytest_fineval.gate.signoff import ALLOWED_SIGNERS
 from pytest_fineval.gate.verdict import Mode, Verdict, judge
 from pytest_fineval.store.run import Run
 
@@ -17,9 +17,14 @@ def judge_again(
     root: Path,
     baseline: Path | None = None,
     mode: Mode | None = None,
+    trust_ref: str | None = None,
     now: datetime | None = None,
 ) -> Verdict:
     """The verdict over a run's folder, by the run's own baseline and mode unless others are given.
+
+    Args:
+        root: the project's folder.
+        trust_ref: git ref to read the rules from; by default the commit that the run trusted.
 
     Raises:
         InputError: the baseline may not be used (unsigned, altered, expired, other cases).
@@ -27,13 +32,11 @@ def judge_again(
     own = run.manifest.baseline
     path = baseline or (None if own is None else root / own)
     mode = mode or run.manifest.gate
-    loaded = None
-    if path is not None and mode != "off" and run.manifest.incomplete is None:
-        loaded = preflight(
-            path,
-            path.parent / ALLOWED_SIGNERS,
-            run.manifest,
-            mode=mode,
-            now=now or datetime.now(UTC),
-        )
-    return judge(run.manifest, run.records, run.repeated, loaded, mode)
+    manifest = run.manifest
+    if path is None or mode == "off" or manifest.incomplete is not None:
+        return judge(manifest, run.records, run.repeated, None, mode)
+    case_files = [Path(name) for names in manifest.suites.values() for name in names]
+    with trust.rules(path, case_files, root, trust_ref or manifest.trusted) as rules:
+        loaded = preflight(rules, manifest, mode=mode, now=now or datetime.now(UTC))
+        recorded = rules.recorded
+    return judge(manifest, run.records, run.repeated, loaded, mode, recorded=recorded)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
@@ -11,6 +12,8 @@ from typing import Annotated, Any
 
 from pydantic import Field, ValidationError, model_validator
 
+from pytest_fineval.cases import lock
+from pytest_fineval.cases.lock import Ledger
 from pytest_fineval.errors import InputError, faults
 from pytest_fineval.gate.policy import Policy
 from pytest_fineval.scoring.score import Status
@@ -72,6 +75,23 @@ class Aggregate(Frozen):
     noise: Share | None = None
 
 
+class Step(Frozen):
+    """One earlier baseline, as its successors remember it.
+
+    Attributes:
+        sha256: of the file. `created`, `created_by`, `reason`: as it said.
+        means: by check name.
+        n: cases, by check name.
+    """
+
+    sha256: Sha256
+    created: str
+    created_by: str
+    reason: str
+    means: dict[str, Share]
+    n: dict[str, int] = {}
+
+
 class Baseline(Frozen):
     """What a candidate is compared with. Only `fineval baseline propose` makes one.
 
@@ -86,6 +106,7 @@ class Baseline(Frozen):
         valid_until: last day (ISO date, UTC) on which it may be used.
         answers: sha256 of the companion file with the raw answers; None where a licence forbids
             to keep them.
+        history: the baselines before this one, oldest first: shows a slow slide.
     """
 
     format: int
@@ -102,6 +123,7 @@ class Baseline(Frozen):
     predecessor: Sha256 | None = None
     valid_until: date
     answers: Sha256 | None = None
+    history: tuple[Step, ...] = ()
 
     @model_validator(mode="after")
     def _covers_its_policy(self) -> Baseline:
@@ -151,6 +173,11 @@ def companion_path(path: Path) -> Path:
     return path.with_name(f"{path.stem}.answers.jsonl")
 
 
+def ledger_copy_path(path: Path) -> Path:
+    """Where the case ledger as it was signed lies: `NAME.cases.lock` beside `NAME.json`."""
+    return path.with_name(f"{path.stem}.cases.lock")
+
+
 def labels(conditions: Iterable[Condition]) -> dict[Condition, str]:
     """What is put behind a check's name to tell tracks and evidence conditions apart.
 
@@ -168,18 +195,25 @@ def labels(conditions: Iterable[Condition]) -> dict[Condition, str]:
     }
 
 
-def write(baseline: Baseline, companion: bytes | None, path: Path) -> None:
-    """Write a baseline and its companion; a signature of what stood there before is removed.
+def write(
+    baseline: Baseline, companion: bytes | None, path: Path, ledger: Ledger | None = None
+) -> None:
+    """Write a baseline and its companions; signatures of what stood there before are removed.
 
     Raises:
-        InputError: the folder cannot be written, or the companion is not the baseline's.
+        InputError: the folder cannot be written, or a companion is not the baseline's.
     """
     if baseline.answers != (None if companion is None else sha256(companion)):
         raise InputError("these raw answers are not the baseline's own", path=path)
+    if baseline.policy.lock != (None if ledger is None else ledger.digest):
+        raise InputError("this case ledger is not the baseline's own", path=path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # The old signature goes first: no moment may show new bytes beside it.
-        path.with_name(path.name + ".sig").unlink(missing_ok=True)
+        # The old signatures go first: no moment may show new bytes beside them.
+        for old in path.parent.glob(f"{glob.escape(path.name)}.sig*"):
+            old.unlink()
+        if ledger is not None:
+            ledger_copy_path(path).write_text(ledger.to_text(), encoding="utf-8", newline="\n")
         if companion is not None:
             companion_path(path).write_bytes(companion)
         path.write_bytes(baseline.to_bytes())
@@ -214,7 +248,27 @@ def load(path: Path) -> Baseline:
             f"control: git checkout -- {companion_path(path)}",
             path=companion_path(path),
         )
+    signed_ledger(path, baseline)
     return baseline
+
+
+def signed_ledger(path: Path, baseline: Baseline) -> Ledger | None:
+    """The case ledger as it was when the baseline was signed; None when there was none.
+
+    Raises:
+        InputError: it is missing or was altered.
+    """
+    if baseline.policy.lock is None:
+        return None
+    copy = ledger_copy_path(path)
+    ledger = lock.read(copy)
+    if ledger.digest != baseline.policy.lock:
+        raise InputError(
+            "this copy of the case ledger was altered since it was signed; restore it from "
+            f"version control: git checkout -- {copy}",
+            path=copy,
+        )
+    return ledger
 
 
 def answers(path: Path) -> dict[tuple[str, int], StoredAnswer]:

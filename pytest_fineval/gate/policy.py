@@ -23,6 +23,8 @@ class Policy(Frozen):
             client, model name and options.
         max_error_share: share of the cases with a client error above which nothing was measured.
         valid_days: how long a baseline made under this policy stays valid.
+        signatures: how many people have to sign a baseline.
+        proposer_may_sign: False: who proposed it is not one of them.
         scorers: `name@version` of every scorer, by category; empty in a draft.
         samples: answers a case in the baseline; None in a draft.
         lock: digest of the case ledger when the baseline was proposed, where there is one.
@@ -37,6 +39,8 @@ class Policy(Frozen):
     comparison: Literal["auto", "same_model", "model_swap"]
     max_error_share: float = Field(ge=0, le=1)
     valid_days: int = Field(ge=1)
+    signatures: int = Field(1, ge=1, le=5)
+    proposer_may_sign: bool = True
     scorers: dict[str, tuple[str, ...]] = {}
     samples: int | None = Field(None, ge=1)
     lock: str | None = None

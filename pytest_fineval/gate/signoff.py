@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
+import tempfile
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Literal, NoReturn
+from typing import Literal, NamedTuple, NoReturn
 
 from pytest_fineval.errors import InputError
 from pytest_fineval.gate.baseline import load, sha256
@@ -21,6 +24,9 @@ NAMESPACE = "pytest-fineval-baseline"
 ALLOWED_SIGNERS = "allowed_signers"
 """Name of the file beside a baseline that says who may sign it."""
 
+MOST_SIGNATURES = 5
+"""As many as a policy may ask for."""
+
 SIGN_TIMEOUT_S = 120.0
 """A person may have to type a passphrase or touch a hardware key."""
 
@@ -30,6 +36,7 @@ Cause = Literal[
     "no_signature",
     "altered",
     "bad_signature",
+    "not_permitted",
     "unknown_signer",
     "revoked",
     "expired",
@@ -38,6 +45,8 @@ Cause = Literal[
     "no_file",
     "key_refused",
     "timeout",
+    "same_person",
+    "too_few",
 ]
 
 
@@ -54,34 +63,45 @@ class Signer:
     """Who signed a file.
 
     Attributes:
-        principal: the name that allowed_signers gives the key.
+        principal: the name that allowed_signers gives the key; the first of several signers.
         sha256: digest of the bytes that were verified.
+        principals: all whose signatures count.
     """
 
     principal: str
     sha256: str
+    principals: tuple[str, ...] = ()
 
 
-def signature_path(path: Path) -> Path:
-    """Where the signature of a file lies: `NAME.json.sig`."""
-    return path.with_name(path.name + ".sig")
+def signature_path(path: Path, number: int = 0) -> Path:
+    """Where a file's signatures lie: `NAME.json.sig`, then `NAME.json.sig2` and so on."""
+    return path.with_name(path.name + (f".sig{number + 1}" if number else ".sig"))
 
 
-def sign(path: Path, key: Path, *, namespace: str = NAMESPACE) -> Path:
-    """Sign a baseline with a person's SSH key; only a file that can be loaded is signed.
+def sign(
+    path: Path,
+    key: Path,
+    *,
+    namespace: str = NAMESPACE,
+    check: Callable[[Path], object] = load,
+) -> Path:
+    """Sign a file with a person's SSH key; only one that can be loaded is signed.
+
+    Where the policy asks for several signatures, those of other keys on the same bytes stay.
 
     Args:
         path: the baseline; the signature is written beside it.
         key: private key, or public key of one that the ssh agent holds.
         namespace: what the signature is good for.
+        check: loads the file, and raises when it is at fault.
 
     Returns:
         The signature's path.
 
     Raises:
-        InputError: the baseline is at fault, or (SignoffError) the key cannot sign.
+        InputError: the file is at fault, or (SignoffError) the key cannot sign.
     """
-    load(path)
+    check(path)
     data = path.read_bytes()
     done = _ssh_keygen(
         path, ["-Y", "sign", "-f", str(key.absolute()), "-n", namespace], data, SIGN_TIMEOUT_S
@@ -93,9 +113,58 @@ def sign(path: Path, key: Path, *, namespace: str = NAMESPACE) -> Path:
             + _sign_command(path),
             path=path,
         )
-    target = signature_path(path)
-    target.write_bytes(done.stdout)
-    return target
+    return _keep(path, done.stdout, data, namespace)
+
+
+def _keep(path: Path, signature: bytes, data: bytes, namespace: str) -> Path:
+    """Write a signature behind those that other keys made of the same bytes, as many as count."""
+    wanted = _asked(data).signatures
+    places = [signature_path(path, number) for number in range(MOST_SIGNATURES)]
+    with tempfile.TemporaryDirectory() as folder:
+        fresh = Path(folder) / "fresh.sig"
+        fresh.write_bytes(signature)
+        made_by = {_key_of(path, fresh, data, namespace)}
+    kept = []
+    for place in places if wanted > 1 else []:
+        key = _key_of(path, place, data, namespace) if place.is_file() else None
+        if key is not None and key not in made_by:
+            made_by.add(key)
+            kept.append(place.read_bytes())
+    texts = [*kept[: wanted - 1], signature]
+    for place in places[len(texts) :]:
+        place.unlink(missing_ok=True)
+    for place, text in zip(places, texts, strict=False):
+        place.write_bytes(text)
+    return places[len(texts) - 1]
+
+
+def _key_of(path: Path, signature: Path, data: bytes, namespace: str) -> str | None:
+    """Fingerprint of the key that signed exactly these bytes; None when the signature is not."""
+    arguments = ["-Y", "check-novalidate", "-n", namespace, "-s", str(signature.absolute())]
+    done = _ssh_keygen(path, arguments, data, VERIFY_TIMEOUT_S)
+    found = re.search(rb"SHA256:\S+", done.stdout + done.stderr)
+    return found[0].decode() if done.returncode == 0 and found else None
+
+
+class _Asked(NamedTuple):
+    """What the signed bytes themselves demand of their signatures."""
+
+    signatures: int = 1
+    proposer_may_sign: bool = True
+    created_by: str = ""
+
+
+def _asked(data: bytes) -> _Asked:
+    try:
+        document = json.loads(data)
+        policy = document.get("policy", {})
+        return _Asked(
+            min(MOST_SIGNATURES, max(1, int(policy.get("signatures", 1)))),
+            bool(policy.get("proposer_may_sign", True)),
+            str(document.get("created_by", "")),
+        )
+    except (ValueError, AttributeError, TypeError):
+        return _Asked()
 
 
 def verify(
@@ -120,22 +189,82 @@ def verify(
     """
     now = now or datetime.now(UTC)
     data = _read_all(path, allowed_signers, revoked)
-    signature = str(signature_path(path).absolute())
-    signers = ["-s", signature, "-f", str(allowed_signers.absolute())]
-    # Without a Z, which older releases do not know: the process runs in UTC.
-    at = [f"-Overify-time={now.astimezone(UTC):%Y%m%d%H%M%S}"]
-    principal = _principal(path, allowed_signers, [*signers, *at])
-    arguments = ["-Y", "verify", *signers, "-n", namespace, "-I", principal, *at]
-    done = _ssh_keygen(path, arguments, data, VERIFY_TIMEOUT_S)
-    if done.returncode != 0:
-        _refuse(path, *_why_refused(done))
-    if revoked is not None:
-        # Asked apart: ssh-keygen refuses a revoked key without saying why.
-        arguments += ["-r", str(revoked.absolute())]
-        if _ssh_keygen(path, arguments, data, VERIFY_TIMEOUT_S).returncode != 0:
-            _refuse(path, "revoked", f"the key of {principal} that signed it is revoked")
+    asked = _asked(data)
+    by_key: dict[str | None, str] = {}
+    for number in range(MOST_SIGNATURES):
+        signature = signature_path(path, number)
+        if signature.is_file():
+            one = _Signed(path, signature, data, namespace)
+            principal = one.verified(allowed_signers, now, revoked)
+            by_key.setdefault(_key_of(path, signature, data, namespace), principal)
+    principals = tuple(dict.fromkeys(by_key.values()))
+    _check_who(path, principals, asked)
     _check_validity(path, data, now)
-    return Signer(principal, sha256(data))
+    return Signer(principals[0], sha256(data), principals)
+
+
+@dataclass(frozen=True)
+class _Signed:
+    """One signature of a file."""
+
+    path: Path
+    signature: Path
+    data: bytes
+    namespace: str
+
+    def verified(self, allowed_signers: Path, now: datetime, revoked: Path | None) -> str:
+        """Whose signature it is, once everything about it holds."""
+        path = self.path
+        signers = ["-s", str(self.signature.absolute()), "-f", str(allowed_signers.absolute())]
+        # Without a Z, which older releases do not know: the process runs in UTC.
+        at = [f"-Overify-time={now.astimezone(UTC):%Y%m%d%H%M%S}"]
+        principal = _principal(self, allowed_signers, [*signers, *at])
+        arguments = ["-Y", "verify", *signers, "-n", self.namespace, "-I", principal, *at]
+        done = _ssh_keygen(path, arguments, self.data, VERIFY_TIMEOUT_S)
+        if done.returncode != 0:
+            _raise_why(self, done, principal, allowed_signers)
+        if revoked is not None:
+            # Asked apart: ssh-keygen refuses a revoked key without saying why.
+            arguments += ["-r", str(revoked.absolute())]
+            if _ssh_keygen(path, arguments, self.data, VERIFY_TIMEOUT_S).returncode != 0:
+                fault = f"the key of {principal} that signed it is revoked"
+                _refuse(path, "revoked", fault, self.namespace)
+        return principal
+
+
+def _check_who(path: Path, principals: tuple[str, ...], asked: _Asked) -> None:
+    """The policy may want several people, and another one than the proposer."""
+    others = principals
+    if not asked.proposer_may_sign:
+        others = tuple(name for name in principals if not _is(name, asked.created_by))
+        if not others:
+            raise SignoffError(
+                "same_person",
+                f"is signed by {named_people(principals)}, who proposed it; its policy wants "
+                "another signer: " + _sign_command(path),
+                path=path,
+            )
+    if len(others) < asked.signatures:
+        raise SignoffError(
+            "too_few",
+            f"its policy wants {asked.signatures} signers"
+            + ("" if asked.proposer_may_sign else " besides the proposer")
+            + f", it has {len(others)} ({named_people(others)}); have another person sign: "
+            + _sign_command(path),
+            path=path,
+        )
+
+
+def _is(principal: str, proposer: str) -> bool:
+    """Is the signer the proposer? `proposer` is a name, an address, or `Name <address>`."""
+    parts = re.fullmatch(r"([^<]*)<([^>]*)>", proposer.strip())
+    names = [part.strip() for part in parts.groups()] if parts else [proposer.strip()]
+    return principal.casefold() in {name.casefold() for name in names}
+
+
+def named_people(principals: Iterable[str]) -> str:
+    """Signers in a sentence."""
+    return " and ".join(principals)
 
 
 def _read_all(path: Path, allowed_signers: Path, revoked: Path | None) -> bytes:
@@ -162,8 +291,9 @@ def _read_all(path: Path, allowed_signers: Path, revoked: Path | None) -> bytes:
     return path.read_bytes()
 
 
-def _principal(path: Path, allowed_signers: Path, signers: list[str]) -> str:
+def _principal(signed: _Signed, allowed_signers: Path, signers: list[str]) -> str:
     """Whose key made the signature, as allowed_signers names it; says nothing of the bytes."""
+    path = signed.path
     done = _ssh_keygen(path, ["-Y", "find-principals", *signers], b"", VERIFY_TIMEOUT_S)
     names = done.stdout.decode(errors="replace").replace(",", "\n").split()
     named = [name for name in names if not name.startswith("!")]
@@ -180,8 +310,7 @@ def _principal(path: Path, allowed_signers: Path, signers: list[str]) -> str:
     if "sshsig" in said or "parse signature" in said:
         raise SignoffError(
             "bad_signature",
-            f"{signature_path(path).name} is no SSH signature; sign it again: "
-            + _sign_command(path),
+            f"{signed.signature.name} is no SSH signature; sign it again: " + _sign_command(path),
             path=path,
         )
     # A line of allowed_signers that ssh-keygen cannot read is named before "No principal matched".
@@ -194,22 +323,39 @@ def _principal(path: Path, allowed_signers: Path, signers: list[str]) -> str:
     )
 
 
-def _refuse(path: Path, cause: Cause, fault: str) -> NoReturn:
+def _refuse(path: Path, cause: Cause, fault: str, namespace: str) -> NoReturn:
     raise SignoffError(
         cause,
         f"{fault}; restore it from version control, or read it and sign it again: "
-        + _sign_command(path),
+        + _sign_command(path, namespace),
         path=path,
     )
 
 
-def _why_refused(done: subprocess.CompletedProcess[bytes]) -> tuple[Cause, str]:
+def _raise_why(
+    signed: _Signed,
+    done: subprocess.CompletedProcess[bytes],
+    principal: str,
+    allowed_signers: Path,
+) -> NoReturn:
     said = _text(done)
+    if "not permitted for use in signature namespace" in said:
+        # Signing again would not help: the list of signers is what says no.
+        raise SignoffError(
+            "not_permitted",
+            f"is signed by {principal}, whose key {allowed_signers} limits to other uses: its "
+            f'namespaces= there has to name "{signed.namespace}", or someone else has to sign: '
+            + _sign_command(signed.path, signed.namespace),
+            path=signed.path,
+        )
     if "namespace" in said:
-        return "bad_signature", "its signature was made for another purpose (namespace)"
+        fault = "its signature was made for another purpose (namespace)"
+        _refuse(signed.path, "bad_signature", fault, signed.namespace)
     if "incorrect signature" in said:
-        return "altered", "its bytes were altered since it was signed"
-    return "bad_signature", f"its signature is not valid ({_last_line(done)})"
+        fault = "its bytes were altered since it was signed"
+        _refuse(signed.path, "altered", fault, signed.namespace)
+    fault = f"its signature is not valid ({_last_line(done)})"
+    _refuse(signed.path, "bad_signature", fault, signed.namespace)
 
 
 def _check_validity(path: Path, data: bytes, now: datetime) -> None:
@@ -260,7 +406,9 @@ def _ssh_keygen(
         ) from error
 
 
-def _sign_command(path: Path) -> str:
+def _sign_command(path: Path, namespace: str = NAMESPACE) -> str:
+    if namespace != NAMESPACE:
+        return "fineval waive VERDICT --reason R --until DATE --key ~/.ssh/id_ed25519"
     return f"fineval baseline sign {shlex.quote(str(path))} --key ~/.ssh/id_ed25519"
 
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_fineval.cases import files
+import pytest
+
+from pytest_fineval.cases import files, lock
 from pytest_fineval.cases.files import Located
 from pytest_fineval.cases.splits import selects
 from pytest_fineval.errors import InputError
@@ -19,19 +25,58 @@ if TYPE_CHECKING:
     from pytest_fineval.scoring.base import Scorer
 
 
+class Entry:
+    """A case in its suite. What costs time is made when it is wanted: a run wants all of it
+    before its first item, `--collect-only` none."""
+
+    def __init__(self, located: Located, suite: str):
+        self.located = located
+        self.suite = suite
+
+    @cached_property
+    def scorer(self) -> Scorer:
+        """The case's scorer, bound to its gold.
+
+        Raises:
+            InputError: a scorer, option or gold that cannot be used.
+        """
+        return registry.prepare(self.located.case.scorer, self.located.case.gold)
+
+    @cached_property
+    def planned(self) -> PlannedCase:
+        return _planned(self.located, self.suite, self.scorer.identity)
+
+
 @dataclass(frozen=True, slots=True)
 class Ask:
     """What one pytest item asks: a case of a model, for the n-th time."""
 
-    located: Located
-    planned: PlannedCase
-    scorer: Scorer
+    entry: Entry
     model: str
     sample: int
 
     @property
+    def located(self) -> Located:
+        return self.entry.located
+
+    @property
+    def planned(self) -> PlannedCase:
+        return self.entry.planned
+
+    @property
+    def scorer(self) -> Scorer:
+        return self.entry.scorer
+
+    @property
     def key(self) -> Key:
-        return Key(self.planned.id, self.model, self.sample)
+        return Key(self.located.case.id, self.model, self.sample)
+
+
+def ask_of(item: pytest.Item) -> Ask | None:
+    """What an item asks; None for an item without the `fineval` fixture."""
+    callspec = getattr(item, "callspec", None)
+    ask = callspec.params.get("fineval") if callspec else None
+    return ask if isinstance(ask, Ask) else None
 
 
 class Plan(Frozen):
@@ -40,14 +85,22 @@ class Plan(Frozen):
     Attributes:
         planned: every case of the split, in collection order.
         suites: node id of each collected test function -> its case files, relative to the root.
-        wanted: how many items were left after deselection (`-k`, `--lf`, node ids).
+        places: positions, among all items of the run, of those that ask a case and were left
+            after deselection (`-k`, `--lf`, node ids).
         problems: faults that make the run a usage error.
+        notices: what a person should know and no verdict holds.
     """
 
     planned: tuple[PlannedCase, ...] = ()
     suites: dict[str, tuple[str, ...]] = {}
-    wanted: int = 0
+    places: tuple[int, ...] = ()
     problems: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
+
+    @property
+    def wanted(self) -> int:
+        """How many items are left to run."""
+        return len(self.places)
 
 
 class Collector:
@@ -56,10 +109,13 @@ class Collector:
     def __init__(self, settings: Settings, options: Options):
         self._settings = settings
         self._options = options
-        self._planned: dict[str, PlannedCase] = {}
+        self._entries: list[Entry] = []
+        self._chosen: list[Entry] = []
         self._suites: dict[str, tuple[str, ...]] = {}
         self._suite_of: dict[str, str] = {}
         self._problems: list[str] = []
+        self._notices: list[str] = []
+        self._files: list[Path] = []
 
     def suite(self, nodeid: str, folder: Path, names: tuple[object, ...]) -> list[Ask]:
         """The items of one test function.
@@ -84,23 +140,59 @@ class Collector:
         asks: list[Ask] = []
         for path in paths:
             try:
-                located = files.read(path, self._settings.categories)
-                asks += self._asks(nodeid, located)
+                with _no_collection():
+                    located = files.read(path, self._settings.categories)
+                    self._files.append(path)
+                    asks += self._asks(nodeid, located)
             except InputError as error:
                 self._problems.append(str(error))
         return asks
+
+    @property
+    def problems(self) -> bool:
+        """Is anything wrong so far?"""
+        return bool(self._problems)
 
     def problem(self, text: str) -> None:
         """Keep a fault for the end of collection."""
         self._problems.append(text)
 
-    def plan(self, wanted: int) -> Plan:
-        """What was found, with the number of items that are left to run."""
+    def check(self) -> None:
+        """Bind every case's scorer to its gold; what cannot be used is kept in `problems`."""
+        problems: dict[Path, list[InputError]] = {}
+        with _no_collection():
+            for entry in self._entries:
+                fault = _fault(entry)
+                if fault is not None:
+                    problems.setdefault(entry.located.path, []).append(entry.located.fault(fault))
+        for faults in problems.values():
+            try:
+                files.raise_all(faults)
+            except InputError as error:
+                self._problems.append(str(error))
+        if not self._problems:
+            self._check_ledger()
+
+    def _check_ledger(self) -> None:
+        """Changed, missing and repeated cases by cases.lock, where the project keeps one."""
+        found = [entry.located for entry in self._entries]
+        try:
+            drift = lock.check(found, self._files, self._settings.root)
+        except InputError as error:
+            self._problems.append(str(error))
+        else:
+            self._problems += drift.faults
+            self._notices += drift.notices
+
+    def plan(self, places: Sequence[int]) -> Plan:
+        """What was found, with the positions of the items that are left to run."""
+        if self._problems:
+            return Plan(problems=tuple(self._problems))
         return Plan(
-            planned=tuple(self._planned.values()),
+            planned=tuple(entry.planned for entry in self._chosen),
             suites=self._suites,
-            wanted=wanted,
-            problems=tuple(self._problems),
+            places=tuple(places),
+            notices=tuple(self._notices),
         )
 
     def _asks(self, nodeid: str, found: list[Located]) -> list[Ask]:
@@ -117,17 +209,13 @@ class Collector:
                 )
                 continue
             self._suite_of[case.id] = nodeid
-            try:
-                scorer = registry.prepare(case.scorer, case.gold)
-            except InputError as error:
-                problems.append(located.fault(error.fault))
-                continue
+            entry = Entry(located, nodeid)
+            self._entries.append(entry)
             if not selects(self._options.split, case.splits):
                 continue
-            planned = _planned(located, nodeid, scorer.identity)
-            self._planned[case.id] = planned
+            self._chosen.append(entry)
             asks += [
-                Ask(located, planned, scorer, model, sample)
+                Ask(entry, model, sample)
                 for model in self._options.models
                 for sample in range(self._options.repeat)
             ]
@@ -138,6 +226,30 @@ class Collector:
         path = path.resolve()
         root = self._settings.root.resolve()
         return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
+
+
+def _fault(entry: Entry) -> str | None:
+    try:
+        _ = entry.scorer
+    except InputError as error:
+        return error.fault
+    try:
+        _ = entry.planned
+    except ValueError:  # of its digest
+        return "holds NaN or infinity, which is no JSON value"
+    return None
+
+
+@contextmanager
+def _no_collection() -> Generator[None, None, None]:
+    """Thousands of cases are made and none is garbage: looking for some takes half of the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _planned(located: Located, suite: str, scorer: str) -> PlannedCase:
@@ -161,7 +273,7 @@ def _planned(located: Located, suite: str, scorer: str) -> PlannedCase:
 
 def item_id(ask: Ask, options: Options) -> str:
     """The bracketed part of a node id: the case, and model and sample where there are several."""
-    parts = [ask.planned.id]
+    parts = [ask.located.case.id]
     if len(options.models) > 1:
         parts.append(ask.model)
     if options.repeat > 1:

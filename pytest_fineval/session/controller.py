@@ -14,18 +14,52 @@ from pathlib import Path
 from pytest_fineval.cases.model import digest
 from pytest_fineval.errors import InputError, MeasurementError
 from pytest_fineval.gate import baseline as baselines
+from pytest_fineval.gate import trust
 from pytest_fineval.gate.baseline import Baseline
+from pytest_fineval.gate.pairing import Recorded
 from pytest_fineval.gate.policy import differences, draft
 from pytest_fineval.gate.preflight import preflight
-from pytest_fineval.gate.signoff import ALLOWED_SIGNERS
 from pytest_fineval.gate.verdict import Verdict, judge
 from pytest_fineval.session.collect import Plan
+from pytest_fineval.session.further import Again, second_look
 from pytest_fineval.session.options import Options
 from pytest_fineval.session.pending import amendments
 from pytest_fineval.settings import Settings
 from pytest_fineval.store.manifest import Manifest, git_state, identity, versions
 from pytest_fineval.store.record import Key, Record
-from pytest_fineval.store.run import VERDICT, Amendment, RunWriter, new_run_id, write_atomically
+from pytest_fineval.store.run import (
+    RUNS,
+    VERDICT,
+    Amendment,
+    Run,
+    RunWriter,
+    new_run_id,
+    read,
+    write_atomically,
+)
+
+
+def _same_run(earlier: Run, now: Manifest) -> None:
+    """A run is resumed with what it was begun with: else its records would not be of one run."""
+    was = earlier.manifest
+    names = ("planned", "suites", "models", "candidate", "samples", "split", "git_commit")
+    changed = [name for name in names if getattr(was, name) != getattr(now, name)]
+    if changed:
+        raise InputError(
+            "cannot be resumed: since it began there is a change in "
+            f"{', '.join(WORDS.get(name, name) for name in changed)}; start a new run",
+            path=earlier.folder,
+        )
+    if earlier.repeated:
+        raise InputError(f"holds {earlier.repeated[0]} twice; start a new run", path=earlier.folder)
+
+
+def _measured(record: Record) -> bool:
+    """What has to be asked again was either not asked or not recorded by its test."""
+    return record.status not in ("not_run", "unchecked")
+
+
+WORDS = {"planned": "the cases", "samples": "--fineval-repeat", "git_commit": "the git commit"}
 
 
 class Controller:
@@ -33,6 +67,7 @@ class Controller:
 
     Attributes:
         manifest, baseline: set by `begin`; the baseline is None when nothing is to be judged.
+        kept: what a run that is resumed had measured; it arrives again, and is not asked again.
         records: what arrived, by key; pending scores are amended by `finish`.
         verdict: set by `finish`.
         notices: what a person has to be told and no verdict holds, one sentence each.
@@ -43,6 +78,10 @@ class Controller:
         self._options = options
         self._writer: RunWriter | None = None
         self._repeated: list[Key] = []
+        self._trusted: str | None = None
+        self._recorded: Recorded = {}
+        self._before: dict[str, list[tuple[float, str]]] = {}
+        self.kept: dict[Key, Record] = {}
         self.manifest: Manifest | None = None
         self.baseline: Baseline | None = None
         self.records: dict[Key, Record] = {}
@@ -72,12 +111,17 @@ class Controller:
         """
         if plan.problems:
             raise InputError("\n".join(plan.problems))
+        self.notices += plan.notices
+        root = self._settings.root
+        if self._options.trust_ref is not None:
+            self._trusted = trust.commit_of(self._options.trust_ref, root)
         now = datetime.now(UTC)
-        run_id = new_run_id(now)
+        earlier = None if self._options.resume is None else read(self._options.resume)
+        run_id = new_run_id(now) if earlier is None else earlier.manifest.run_id
         commit, dirty = git_state(self._settings.root)
         manifest = Manifest(
             run_id=run_id,
-            started=now.isoformat(timespec="seconds"),
+            started=earlier.manifest.started if earlier else now.isoformat(timespec="seconds"),
             command=tuple(sys.argv[1:]),
             versions=versions(),
             git_commit=commit,
@@ -88,13 +132,19 @@ class Controller:
             split=self._options.split,
             gate=self._options.gate,
             baseline=self._baseline_name(),
+            trusted=self._trusted,
             settings_digest=digest(self._settings.model_dump(mode="json", exclude={"root"})),
             planned=plan.planned,
             suites=plan.suites,
         )
         manifest = self._with_baseline(manifest, plan, list(asked_for), now)
-        folder = self._options.run_folder or self._settings.root / ".fineval" / "runs" / run_id
-        self._writer = RunWriter(folder)
+        if earlier is not None:
+            _same_run(earlier, manifest)
+            self.kept = {record.key: record for record in earlier.records if _measured(record)}
+            self._writer = RunWriter.resume(earlier.folder, self.kept.values())
+        else:
+            folder = self._options.run_folder or self._settings.root / RUNS / run_id
+            self._writer = RunWriter(folder)
         self._writer.manifest(manifest)
         self.manifest = manifest
 
@@ -104,21 +154,82 @@ class Controller:
             return
         if record.key in self.records:
             self._repeated.append(record.key)
+        elif record.key in self.kept:
+            self.records[record.key] = record
+        else:
+            self._keep(self._writer, record)
+
+    def _keep(self, writer: RunWriter, record: Record) -> None:
+        try:
+            writer.append(record)
+        except OSError as error:
+            # What is not on disk does not count: it will be missed, and no verdict stands on it.
+            self._told(f"{record.key} could not be written and is lost ({error.strerror})")
         else:
             self.records[record.key] = record
-        self._writer.append(record)
 
-    def finish(self, stopped: str | None = None) -> Verdict:
-        """Complete pending scores, close the folder and judge.
+    def _told(self, notice: str) -> None:
+        if notice not in self.notices:
+            self.notices.append(notice)
+
+    def finish(self, stopped: str | None, again: Again) -> Verdict:
+        """Complete pending scores, judge, look again where a deploy asks for it, and close.
 
         Args:
             stopped: why the run ended before its last item, in words.
+            again: asks cases again, for the second look.
 
         Returns:
             The verdict, which also stands in the folder as verdict.json.
         """
         if self._writer is None or self.manifest is None:
             raise RuntimeError("finish() before begin()")
+        self._complete_pending()
+        self.manifest = self.manifest.model_copy(
+            update={"incomplete": stopped or self.manifest.incomplete}
+        )
+        verdict = self._judge(self.manifest)
+        if verdict.second_look_due and self._look_again(self.manifest, verdict, again):
+            self._complete_pending()
+            verdict = self._judge(self.manifest)
+        self.verdict = verdict
+        self._writer.close()
+        finished = datetime.now(UTC).isoformat(timespec="seconds")
+        self.manifest = self.manifest.model_copy(update={"finished": finished})
+        self._writer.manifest(self.manifest)
+        write_atomically(self._writer.folder / VERDICT, self.verdict.to_bytes().decode())
+        return self.verdict
+
+    def _judge(self, manifest: Manifest) -> Verdict:
+        records = list(self.records.values())
+        return judge(
+            manifest,
+            records,
+            self._repeated,
+            self.baseline,
+            self._options.gate,
+            recorded=self._recorded,
+        )
+
+    def _look_again(self, manifest: Manifest, verdict: Verdict, again: Again) -> bool:
+        """Ask all cases of the inconclusive checks again; False when that is not possible."""
+        found, why_not = second_look(
+            manifest,
+            self.records.values(),
+            frozenset(verdict.second_look_due),
+            self._settings,
+            again,
+        )
+        for record in found:
+            self.receive(record)
+        if why_not is not None:
+            self.notices.append(why_not)
+        return bool(found)
+
+    def _complete_pending(self) -> None:
+        """Scores that waited for the encoder."""
+        if self.manifest is None:
+            return
         try:
             keep = self._options.record != "none"
             for amendment in amendments(self.manifest, self.records, self._settings, keep=keep):
@@ -126,30 +237,11 @@ class Controller:
         except MeasurementError as error:
             # The scores stay pending and the run cannot be judged; the records are kept.
             self.notices.append(str(error))
-        self._writer.close()
-        self.manifest = self.manifest.model_copy(
-            update={
-                "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-                "incomplete": stopped or self.manifest.incomplete,
-            }
-        )
-        self._writer.manifest(self.manifest)
-        self.verdict = judge(
-            self.manifest,
-            list(self.records.values()),
-            self._repeated,
-            self.baseline,
-            self._options.gate,
-        )
-        write_atomically(self._writer.folder / VERDICT, self.verdict.to_bytes().decode())
-        return self.verdict
 
     def baseline_answers(self) -> dict[str, list[tuple[float, str]]]:
         """Case -> (score, raw answer) of each of the baseline's samples; empty when it keeps no
         answers."""
-        if self.baseline is None or self._options.baseline is None:
-            return {}
-        return baselines.scored_answers(self._options.baseline, self.baseline)
+        return self._before
 
     def _baseline_name(self) -> str | None:
         path = self._options.baseline
@@ -172,13 +264,15 @@ class Controller:
         chosen = self._left_out_by_choice(plan)
         if self._options.gate == "off" or path is None or chosen:
             return manifest.model_copy(update={"incomplete": chosen})
-        loaded = baselines.load(path)
-        chosen = self._not_asked_for(loaded, plan, asked_for)
-        if chosen is None:
-            self.baseline = preflight(
-                path, path.parent / ALLOWED_SIGNERS, manifest, mode=self._options.gate, now=now
-            )
-            self.notices += differences(self.baseline.policy, draft(self._settings))
+        case_files = [Path(name) for names in plan.suites.values() for name in names]
+        with trust.rules(path, case_files, self._settings.root, self._options.trust_ref) as rules:
+            loaded = baselines.load(rules.baseline)
+            chosen = self._not_asked_for(loaded, plan, asked_for)
+            if chosen is None:
+                self.baseline = preflight(rules, manifest, mode=self._options.gate, now=now)
+                self._before = baselines.scored_answers(rules.baseline, self.baseline)
+                self._recorded = rules.recorded
+                self.notices += differences(self.baseline.policy, draft(self._settings))
         return manifest.model_copy(update={"incomplete": chosen})
 
     def _left_out_by_choice(self, plan: Plan) -> str | None:

@@ -8,10 +8,15 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from pytest_fineval.cases.splits import Split
 from pytest_fineval.errors import InputError
+from pytest_fineval.gate import trust
 from pytest_fineval.settings import Settings
+from pytest_fineval.store.run import MANIFEST, RUNS
 
 if TYPE_CHECKING:
     import pytest
+
+LAST = "last"
+"""What `--fineval-resume` without a folder stands for."""
 
 GateMode = Literal["smoke", "full", "deploy", "off"]
 RecordMode = Literal["none", "once", "new", "all"]
@@ -24,6 +29,8 @@ class Options:
     Attributes:
         models: every model to ask, the gated one (`candidate`) among them.
         baseline: file to compare with; None when `--fineval-baseline none` or nothing is set.
+        resume: folder of a run that was cut short, to be continued; None for a new run.
+        trust_ref: git ref that policy, baseline, signers and ledger are read from.
         run_folder: where this run is kept; None until one is made.
         stops_early: `-x` or `--maxfail`: then calls are not started far ahead.
     """
@@ -33,12 +40,14 @@ class Options:
     models: tuple[str, ...]
     candidate: str
     baseline: Path | None
+    trust_ref: str | None
     live: bool
     record: RecordMode
     repeat: int
     concurrency: int
     cap_usd: float | None
     run_folder: Path | None
+    resume: Path | None
     strict: bool
     show: Literal["lost", "wrong", "all"]
     stops_early: bool
@@ -53,7 +62,10 @@ def read(config: pytest.Config, settings: Settings) -> Options:
     given = config.getoption
     split = cast(Split, given("fineval_split") or "full")
     candidate, models = _models(settings, given("fineval_model"))
-    baseline = given("fineval_baseline") or settings.baseline
+    trust_ref = given("fineval_trust_ref")
+    # Under a trusted ref the change under test may not choose by what it is judged.
+    declared = trust.setting(trust_ref, settings.root, "baseline") if trust_ref else None
+    baseline = given("fineval_baseline") or declared or settings.baseline
     folder = given("fineval_run")
     cap = given("fineval_cap")
     return Options(
@@ -62,16 +74,32 @@ def read(config: pytest.Config, settings: Settings) -> Options:
         models=models,
         candidate=candidate,
         baseline=None if baseline in (None, "none") else settings.root / baseline,
+        trust_ref=trust_ref,
         live=given("fineval_live"),
         record=given("fineval_record"),
         repeat=given("fineval_repeat"),
         concurrency=given("fineval_concurrency") or settings.run.concurrency,
         cap_usd=settings.run.spend_cap_usd if cap is None else cap,
         run_folder=None if folder is None else (Path.cwd() / folder),
+        resume=_resumed(settings, given("fineval_resume"), folder),
         strict=given("fineval_strict"),
         show=given("fineval_show"),
         stops_early=bool(config.getoption("maxfail", 0)),
     )
+
+
+def _resumed(settings: Settings, named: str | None, folder: str | None) -> Path | None:
+    if named is None:
+        return None
+    if folder is not None:
+        raise InputError("--fineval-resume goes on in the run's own folder: leave --fineval-run")
+    if named != LAST:
+        return Path.cwd() / named
+    runs = settings.root / RUNS
+    found = [path.parent for path in runs.glob(f"*/{MANIFEST}")]
+    if not found:
+        raise InputError("holds no run to resume", path=runs)
+    return max(found)
 
 
 def _models(settings: Settings, named: list[str] | None) -> tuple[str, tuple[str, ...]]:

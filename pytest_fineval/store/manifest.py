@@ -48,6 +48,7 @@ class Manifest(Frozen):
             single file); None for a run that was meant to be whole.
         split: `smoke`, `full`, `dev` or `heldout`.
         gate, baseline: how the run asked to be judged, and by which file (relative to the root).
+        trusted: the commit that the file was read from; None for the working tree.
     """
 
     format: int = 1
@@ -64,6 +65,7 @@ class Manifest(Frozen):
     split: str = "full"
     gate: Literal["smoke", "full", "deploy", "off"] = "full"
     baseline: str | None = None
+    trusted: str | None = None
     settings_digest: str
     planned: tuple[PlannedCase, ...]
     suites: dict[str, tuple[str, ...]] = {}

@@ -125,7 +125,9 @@ def test_a_signer_whose_time_is_over_is_refused(path, keys):
 def test_a_signer_limited_to_another_namespace_is_refused(path, keys):
     sign(path, keys["ann"])
     signers = allow(path.parent, keys["ann"], "ann", 'namespaces="git"')
-    assert refused(path, signers)[0] == "bad_signature"
+    cause, message = refused(path, signers)
+    assert cause == "not_permitted"
+    assert 'namespaces= there has to name "pytest-fineval-baseline"' in message
 
 
 def test_one_key_with_several_names_verifies_under_the_first(path, keys):
