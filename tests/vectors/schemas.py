@@ -16,7 +16,7 @@ from typing import Any
 
 Row = dict[str, Any]
 
-FAMILIES = ("answers", "statistics", "benchmarks")
+FAMILIES = ("answers", "statistics", "benchmarks", "chains", "steps")
 
 
 @dataclass(frozen=True)

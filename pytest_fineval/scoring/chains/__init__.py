@@ -1,0 +1,1 @@
+"""Reasoning chains: steps read from text, step metrics, the step rubric, causes of errors."""
