@@ -30,6 +30,9 @@ DEAD = frozenset(
 STATE = struct.Struct("<2d")
 """A bucket in a file: level, and the time it was reached."""
 
+CLOCKS_DIFFER_S = 1.0
+"""Processes on one clock are not further apart: a turn at the lock takes microseconds."""
+
 LOCK_POLL_S = 0.001
 """The lock is held for microseconds, and who waits for it holds up an event loop."""
 
@@ -92,6 +95,8 @@ class SharedBucket(TokenBucket):
 
     def take(self, amount: float, now: float) -> float:
         with self._shared():
+            if self._at is not None and self._at > now + CLOCKS_DIFFER_S:
+                self._at = now  # left by a run that is resumed, before the machine was restarted
             return super().take(amount, now)
 
     def correct(self, amount: float) -> None:

@@ -102,6 +102,15 @@ def test_a_clock_read_before_anothers_turn_does_not_turn_time_back(tmp_path: Pat
     assert 0 < waits[0] < waits[1]
 
 
+def test_a_restart_of_the_machine_does_not_stop_a_run_that_is_resumed(tmp_path: Path) -> None:
+    before = SharedBucket(tmp_path / "r", 60)
+    for _ in range(6):
+        before.take(1, 900_000.0)
+    resumed = SharedBucket(tmp_path / "r", 60)
+    assert resumed.take(1, 30.0) < 2
+    assert resumed.take(1, 90.0) == 0
+
+
 def _take(path: Path, count: int, report: Path) -> None:
     bucket = SharedBucket(path, 120)
     starts = []
