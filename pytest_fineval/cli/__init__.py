@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from pytest_fineval import __version__
-from pytest_fineval.cli import baseline, data, gate, lock, scoring
+from pytest_fineval.cli import baseline, compare, data, gate, lock, scoring
 from pytest_fineval.cli.common import USAGE_ERROR, Command, Parser
 from pytest_fineval.errors import InputError, MeasurementError
 
@@ -34,6 +34,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     scoring.add_score(commands)
     gate.add_gate(commands)
+    compare.add_compare(commands)
     baseline.add_baseline(commands)
     lock.add_lock(commands)
     data.add_import(commands)

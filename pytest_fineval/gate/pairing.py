@@ -55,11 +55,11 @@ class Pair:
 
     @cached_property
     def was_right(self) -> bool:
-        return _mostly_right(self.case.scores, self.case.pass_mark)
+        return mostly_right(self.case.scores, self.case.pass_mark)
 
     @cached_property
     def is_right(self) -> bool:
-        return _mostly_right(self.scores, self.case.pass_mark)
+        return mostly_right(self.scores, self.case.pass_mark)
 
     @property
     def fails_must_pass(self) -> bool:
@@ -259,7 +259,8 @@ def named(names: Iterable[str], most: int = 5) -> str:
     return ", ".join(listed[:most]) + rest
 
 
-def _mostly_right(scores: Sequence[float], pass_mark: float | None) -> bool:
+def mostly_right(scores: Sequence[float], pass_mark: float | None) -> bool:
+    """Do most of a case's samples reach its pass mark (1 where it has none)?"""
     mark = 1.0 if pass_mark is None else pass_mark
     return 2 * sum(score >= mark for score in scores) > len(scores)
 

@@ -1,0 +1,70 @@
+"""`fineval compare`: k models on the same cases, against one reference."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_fineval.cli.common import Commands, command
+from pytest_fineval.errors import InputError
+
+if TYPE_CHECKING:
+    from pytest_fineval.gate.compare import Contestant
+    from pytest_fineval.store.run import Run
+
+
+def add_compare(commands: Commands) -> None:
+    parser = command(
+        commands,
+        "compare",
+        "compare models with one reference, corrected for how many were tried",
+        "fineval compare .fineval/runs/RUN-B .fineval/runs/RUN-C --reference .fineval/runs/RUN-A",
+        _compare,
+    )
+    parser.add_argument("runs", type=Path, nargs="+", metavar="RUN")
+    parser.add_argument(
+        "--reference",
+        metavar="RUN",
+        help="a run's folder (its gated model), or a model of the runs named (default: the gated "
+        "model of the first run)",
+    )
+    parser.add_argument(
+        "--allow",
+        action="append",
+        default=[],
+        metavar="FIELD",
+        help="compare although this differs: data, split, evidence, decoding, budget, system, "
+        "template, scorer",
+    )
+    parser.add_argument("--json", action="store_true")
+
+
+def _compare(given: argparse.Namespace) -> int:
+    from pytest_fineval.gate.compare import compare, contestants
+    from pytest_fineval.report.comparison import lines
+    from pytest_fineval.store.run import read
+
+    folders = list(dict.fromkeys(path.resolve() for path in given.runs))
+    named = None if given.reference is None else Path(given.reference)
+    if named is not None and named.is_dir():
+        folders = [named.resolve(), *(path for path in folders if path != named.resolve())]
+    else:
+        named = None
+    runs = [read(folder) for folder in folders]
+    models = contestants(runs)
+    wanted = given.reference if named is None else None
+    reference = _reference(models, runs[0], wanted)
+    found = compare(reference, [one for one in models if one is not reference], allow=given.allow)
+    print(found.model_dump_json() if given.json else "\n".join(lines(found)))
+    return 0
+
+
+def _reference(models: list[Contestant], first: Run, wanted: str | None) -> Contestant:
+    candidate = first.manifest.candidate
+    names = (wanted,) if wanted else (candidate, f"{candidate}@{first.manifest.run_id}")
+    for one in models:
+        if one.label in names:
+            return one
+    known = ", ".join(one.label for one in models)
+    raise InputError(f'the reference "{wanted}" is neither a run nor one of the models: {known}')
