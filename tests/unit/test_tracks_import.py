@@ -372,7 +372,7 @@ def test_a_russian_final_answer_is_read_with_its_comma(tmp_path):
     ],
 )
 def test_a_hub_source_without_its_full_revision_hash_is_refused(source):
-    with pytest.raises(InputError, match="full hash|write hub:"):
+    with pytest.raises(InputError, match=r"full hash|write hub:"):
         hub.parse(source)
 
 
