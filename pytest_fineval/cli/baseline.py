@@ -51,24 +51,44 @@ def add_baseline(commands: Commands) -> None:
     verify.add_argument("file", type=Path)
     verify.add_argument("--allowed-signers", type=Path, help="default: beside the baseline")
 
+    rescore = command(
+        group,
+        "rescore",
+        "bring a baseline to the installed scorers, from its raw answers; then sign it again",
+        "fineval baseline rescore baselines/main.json",
+        _rescore,
+    )
+    rescore.add_argument("file", type=Path)
+    rescore.add_argument(
+        "--cases", type=Path, nargs="+", metavar="FILE", help="default: the case ledger's files"
+    )
+    rescore.add_argument("--by", help="who rescores it (default: git's user)")
+
 
 def _propose(given: argparse.Namespace) -> int:
+    from pytest_fineval.cases import lock
     from pytest_fineval.gate import baseline
     from pytest_fineval.gate.propose import propose
     from pytest_fineval.settings import load
     from pytest_fineval.store import run as runs
 
+    read = [runs.read(folder) for folder in given.runs]
+    names = {name for run in read for files in run.manifest.suites.values() for name in files}
+    ledger = lock.gather([Path.cwd() / name for name in names], Path.cwd())
+    if ledger is None:
+        _warn("there is no case ledger, so that cases may change unseen: fineval lock add")
     proposal = propose(
-        [runs.read(folder) for folder in given.runs],
+        read,
         settings=load(Path.cwd()),
         reason=given.reason,
         created_by=given.by or git_user(),
         name=given.output.stem,
         predecessor=given.output if given.output.exists() else None,
+        ledger=ledger,
     )
-    baseline.write(proposal.baseline, proposal.companion, given.output)
+    baseline.write(proposal.baseline, proposal.companion, given.output, ledger)
     for warning in proposal.warnings:
-        print(f"warning: {warning}", file=sys.stderr)
+        _warn(warning)
     for name, figures in proposal.baseline.aggregates.items():
         noise = "" if figures.noise is None else f", noise f {100 * figures.noise:.1f} %"
         print(f"{name}: {figures.mean:.3f} (n={figures.n}, {figures.samples} a case{noise})")
@@ -77,21 +97,59 @@ def _propose(given: argparse.Namespace) -> int:
 
 
 def _sign(given: argparse.Namespace) -> int:
+    from pytest_fineval.gate import ratchet
+    from pytest_fineval.gate.baseline import load
     from pytest_fineval.gate.signoff import sign
 
+    for note in ratchet.notes(load(given.file)):
+        _warn(note)
     print(f"signed: {sign(given.file, given.key)}")
     return 0
 
 
 def _verify(given: argparse.Namespace) -> int:
-    from pytest_fineval.gate import baseline
-    from pytest_fineval.gate.signoff import ALLOWED_SIGNERS, verify
+    from pytest_fineval.gate import baseline, ratchet
+    from pytest_fineval.gate.signoff import named_people, verify
+    from pytest_fineval.gate.trust import Rules
 
-    signers = given.allowed_signers or given.file.parent / ALLOWED_SIGNERS
-    signer = verify(given.file, signers)
+    rules = Rules.beside(given.file)
+    signer = verify(given.file, given.allowed_signers or rules.signers, revoked=rules.revoked)
     loaded = baseline.load(given.file)
+    for note in ratchet.notes(loaded):
+        _warn(note)
+    people = named_people(signer.principals)
     print(
-        f"{given.file}: signed by {signer.principal}, valid until {loaded.valid_until}, "
+        f"{given.file}: signed by {people}, valid until {loaded.valid_until}, "
         f"policy {loaded.policy.digest[:12]}"
     )
     return 0
+
+
+def _rescore(given: argparse.Namespace) -> int:
+    from pytest_fineval.cli.lock import case_files, ledger, located
+    from pytest_fineval.gate import baseline
+    from pytest_fineval.gate.rescore import rescore
+    from pytest_fineval.scoring.embeddings import cache_path
+    from pytest_fineval.settings import load
+
+    old = baseline.load(given.file)
+    cases = [one.case for one in located(given.cases or case_files(ledger(None)))]
+    proposal, moved = rescore(
+        given.file,
+        cases,
+        created_by=given.by or git_user(),
+        embeddings=cache_path(Path.cwd() / load(Path.cwd()).recordings),
+    )
+    signed = baseline.signed_ledger(given.file, old)
+    baseline.write(proposal.baseline, proposal.companion, given.file, signed)
+    for one in moved:
+        print(f"{one.case}: {one.before:.3f} -> {one.after:.3f}")
+    for warning in proposal.warnings:
+        _warn(warning)
+    print(f"{proposal.baseline.reason}; {len(moved)} of {len(old.cases)} cases moved")
+    print(f"{given.file} waits for a signature: fineval baseline sign {given.file} --key KEY")
+    return 0
+
+
+def _warn(text: str) -> None:
+    print(f"warning: {text}", file=sys.stderr)

@@ -54,19 +54,23 @@ def text(path: Path) -> str:
 
 
 def git_user() -> str:
+    name, address = _git_config("user.name"), _git_config("user.email")
+    if not name:
+        raise InputError("who is asking? git has no user.name: pass --by NAME")
+    return f"{name} <{address}>" if address else name
+
+
+def _git_config(key: str) -> str:
     import subprocess
 
     try:
-        done = subprocess.run(
-            ["git", "config", "user.name"],  # noqa: S607 - the user's own git, wherever it is
+        done = subprocess.run(  # noqa: S603 - fixed words, no shell
+            ["git", "config", key],  # noqa: S607 - the user's own git, wherever it is
             capture_output=True,
             text=True,
             check=False,
             timeout=10,
         )
-        name = done.stdout.strip()
     except OSError:
-        name = ""
-    if not name:
-        raise InputError("who proposes it? git has no user.name: pass --by NAME")
-    return name
+        return ""
+    return done.stdout.strip()

@@ -9,7 +9,11 @@ from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
+from pydantic import ValidationError
+
+from pytest_fineval.cases.lock import Ledger
 from pytest_fineval.errors import InputError
+from pytest_fineval.gate import ratchet
 from pytest_fineval.gate.baseline import (
     Aggregate,
     Baseline,
@@ -47,7 +51,7 @@ def propose(
     predecessor: Path | None = None,
     now: datetime | None = None,
     keep_answers: bool = True,
-    lock: str | None = None,
+    ledger: Ledger | None = None,
 ) -> Proposal:
     """Make a baseline of one or more whole runs of one plan; their samples add up.
 
@@ -60,7 +64,7 @@ def propose(
         predecessor: the baseline file it replaces.
         now: when; the current time by default.
         keep_answers: False where a licence forbids to store them.
-        lock: digest of the case ledger.
+        ledger: the project's case ledger; it has to hold every case as it was measured.
 
     Raises:
         InputError: a run that may not become a baseline, and why.
@@ -76,6 +80,8 @@ def propose(
     for one, other in combinations(runs, 2):
         _refuse_the_same_answers(one, other)
     first = runs[0].manifest
+    if ledger is not None:
+        _refuse_unrecorded(first.planned, ledger)
     samples = _samples(runs)
     drafted = draft(settings)
     _refuse_gaps(first.planned, drafted, runs[0].folder)
@@ -87,9 +93,15 @@ def propose(
     _refuse_a_failed_must_pass(cases, runs[0].folder)
     a_case = sum(run.manifest.samples for run in runs)
     policy = drafted.model_copy(
-        update={"scorers": _scorers(first.planned), "samples": a_case, "lock": lock}
+        update={
+            "scorers": _scorers(first.planned),
+            "samples": a_case,
+            "lock": ledger and ledger.digest,
+        }
     )
     companion = _companion(samples) if keep_answers else None
+    earlier = None if predecessor is None else _predecessor(predecessor)
+    history = ratchet.continued(earlier, predecessor) if earlier and predecessor else ()
     baseline = Baseline(
         format=1,
         name=name,
@@ -105,8 +117,12 @@ def propose(
         predecessor=None if predecessor is None else sha256(_bytes_of(predecessor)),
         valid_until=(now.astimezone(UTC) + timedelta(days=policy.valid_days)).date(),
         answers=None if companion is None else sha256(companion),
+        history=history,
     )
-    return Proposal(baseline, companion, tuple(_warnings(baseline)))
+    warnings = [*_warnings(baseline), *ratchet.notes(baseline)]
+    if earlier is not None:
+        warnings += ratchet.loosened(policy, earlier.policy)
+    return Proposal(baseline, companion, tuple(warnings))
 
 
 def aggregates(cases: Iterable[BaselineCase]) -> dict[str, Aggregate]:
@@ -230,6 +246,21 @@ def _refuse_a_failed_must_pass(cases: Mapping[str, BaselineCase], folder: Path) 
         )
 
 
+def _refuse_unrecorded(planned: Sequence[PlannedCase], ledger: Ledger) -> None:
+    latest = ledger.latest
+    unrecorded = [
+        case.id
+        for case in planned
+        if case.id not in latest or latest[case.id].sha256 != case.digest
+    ]
+    if unrecorded:
+        raise InputError(
+            f"does not hold as they were measured: {named(unrecorded)}; fineval lock add (or bump "
+            "ID --reason R), then run the suite again if they changed",
+            path=ledger.path,
+        )
+
+
 def _refuse(run: Run, why: str) -> None:
     raise InputError(f"the run {run.manifest.run_id} {why}", path=run.folder)
 
@@ -274,6 +305,14 @@ def _companion(samples: Mapping[str, Sequence[Record]]) -> bytes:
             )
             lines.append(dumps(line) + "\n")
     return "".join(lines).encode()
+
+
+def _predecessor(path: Path) -> Baseline | None:
+    """The baseline that is replaced; None when it was one of another format."""
+    try:
+        return Baseline.model_validate_json(_bytes_of(path))
+    except ValidationError:
+        return None
 
 
 def _bytes_of(path: Path) -> bytes:

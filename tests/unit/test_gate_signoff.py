@@ -207,3 +207,99 @@ def test_a_key_with_a_passphrase_does_not_hang_where_nobody_can_type(path, tmp_p
     )
     assert done.returncode != 0
     assert "did not sign it" in done.stderr
+
+
+# Who may sign, and how many have to.
+
+
+def with_policy(path, created_by="ann", **gate):
+    made = proposal(run(ones(2)), gate=gate, created_by=created_by)
+    write(made.baseline, made.companion, path)
+
+
+@pytest.fixture
+def both(path, keys):
+    """Ann and Eve may both sign."""
+    signers = allow(path.parent, keys["ann"], "ann@bank.example")
+    first = signers.read_text()
+    signers.write_text(
+        first + allow(path.parent, keys["eve"], "eve@bank.example").read_text(), encoding="utf-8"
+    )
+    return signers
+
+
+def test_two_signatures_are_two_people(path, both, keys):
+    with_policy(path, signatures=2)
+    sign(path, keys["ann"])
+    cause, message = refused(path, both)
+    assert cause == "too_few"
+    assert "wants 2 signers, it has 1 (ann@bank.example)" in message
+    sign(path, keys["ann"])
+    assert refused(path, both)[0] == "too_few"
+    sign(path, keys["eve"])
+    assert verify(path, both, now=NOW).principals == ("ann@bank.example", "eve@bank.example")
+
+
+def test_one_person_with_two_keys_is_one_signer(path, keys):
+    with_policy(path, signatures=2)
+    signers = allow(path.parent, keys["ann"], "ann@bank.example")
+    first = signers.read_text()
+    signers.write_text(first + allow(path.parent, keys["eve"], "ann@bank.example").read_text())
+    sign(path, keys["ann"])
+    sign(path, keys["eve"])
+    assert refused(path, signers)[0] == "too_few"
+
+
+def test_an_old_second_signature_does_not_count_for_new_bytes(path, both, keys):
+    with_policy(path, signatures=2)
+    sign(path, keys["ann"])
+    sign(path, keys["eve"])
+    old = signature_path(path, 1).read_bytes()
+    with_policy(path, signatures=2, alpha=0.04)
+    assert not signature_path(path, 1).exists()
+    sign(path, keys["ann"])
+    signature_path(path, 1).write_bytes(old)
+    assert refused(path, both)[0] == "altered"
+
+
+def test_every_signature_that_lies_there_has_to_hold(path, both, keys):
+    with_policy(path, signatures=1)
+    sign(path, keys["ann"])
+    signature_path(path, 1).write_text("junk")
+    assert refused(path, both)[0] == "bad_signature"
+
+
+@pytest.mark.parametrize(
+    "proposer", ["ann@bank.example", "Ann <ann@bank.example>", "ANN@bank.example"]
+)
+def test_the_proposer_may_be_kept_from_signing(path, both, keys, proposer):
+    with_policy(path, proposer, proposer_may_sign=False)
+    sign(path, keys["ann"])
+    cause, message = refused(path, both)
+    assert cause == "same_person"
+    assert "who proposed it" in message
+    sign(path, keys["eve"])
+    assert verify(path, both, now=NOW).principal == "eve@bank.example"
+
+
+def test_the_proposer_is_not_counted_among_two(path, both, keys):
+    with_policy(path, "ann@bank.example", proposer_may_sign=False, signatures=2)
+    sign(path, keys["ann"])
+    sign(path, keys["eve"])
+    cause, message = refused(path, both)
+    assert cause == "too_few"
+    assert "besides the proposer" in message
+
+
+def test_keys_are_rotated_by_overlapping_dates(path, keys):
+    sign(path, keys["ann"])
+    signers = allow(path.parent, keys["ann"], "ann", 'valid-before="20260401"')
+    old = signers.read_text()
+    new = allow(path.parent, keys["eve"], "ann", 'valid-after="20260215"').read_text()
+    signers.write_text(old + new)
+    april = datetime(2026, 4, 2, tzinfo=UTC)
+    assert verify(path, signers, now=NOW)
+    assert refused(path, signers, now=april)[0] == "expired"
+    sign(path, keys["eve"])
+    assert verify(path, signers, now=NOW).principal == "ann"
+    assert verify(path, signers, now=april).principal == "ann"

@@ -1,0 +1,163 @@
+"""A signed baseline brought to new scorer versions, from the raw answers beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from pytest_fineval.cases.model import Case
+from pytest_fineval.errors import InputError
+from pytest_fineval.gate import ratchet
+from pytest_fineval.gate.baseline import (
+    Baseline,
+    StoredAnswer,
+    answers,
+    companion_path,
+    load,
+    sha256,
+)
+from pytest_fineval.gate.pairing import named
+from pytest_fineval.gate.propose import Proposal, aggregates
+from pytest_fineval.scoring import registry
+from pytest_fineval.scoring.score import Score
+from pytest_fineval.store.record import stored
+from pytest_fineval.store.run import dumps
+
+
+class Moved(NamedTuple):
+    """One case whose mean score is another one now."""
+
+    case: str
+    before: float
+    after: float
+
+
+def rescore(
+    path: Path,
+    cases: Iterable[Case],
+    *,
+    created_by: str,
+    embeddings: Path,
+    now: datetime | None = None,
+) -> tuple[Proposal, list[Moved]]:
+    """Score a baseline's stored answers with the installed scorers; policy and cases stay.
+
+    Args:
+        path: the baseline; its raw answers lie beside it.
+        cases: the case files' cases; all of the baseline's have to be among them, unchanged.
+        created_by: who rescores it.
+        embeddings: the project's cache of embeddings, for summaries.
+        now: when; the current time by default.
+
+    Returns:
+        A baseline that waits for a signature, and the cases whose score moved. It expires when
+        the rescored one would have.
+
+    Raises:
+        InputError: no raw answers, a case that is missing or changed.
+        MeasurementError: a summary has no cached embedding and no encoder is installed.
+    """
+    old = load(path)
+    if old.answers is None:
+        raise InputError(
+            "keeps no raw answers, so that nothing can be rescored: run the suite and propose a "
+            "new one",
+            path=path,
+        )
+    by_id = {case.id: case for case in cases}
+    _refuse_other_cases(path, old, by_id)
+    kept = answers(path)
+    scores = _scores(path, old, by_id, kept, embeddings)
+    scored_by: dict[str, set[str]] = {}
+    for name, case in old.cases.items():
+        identity, _ = registry.resolve(by_id[name].scorer.name)
+        scored_by.setdefault(case.category, set()).add(identity)
+    scorers = {category: tuple(sorted(scored_by[category])) for category in sorted(scored_by)}
+    new_cases = {
+        name: case.model_copy(
+            update={"scores": tuple(scores[name, k] for k in range(len(case.scores)))}
+        )
+        for name, case in old.cases.items()
+    }
+    companion = "".join(
+        dumps(kept[key].model_copy(update={"score": scores[key]})) + "\n" for key in kept
+    ).encode()
+    baseline = old.model_copy(
+        update={
+            "policy": old.policy.model_copy(update={"scorers": scorers}),
+            "cases": new_cases,
+            "aggregates": aggregates(new_cases.values()),
+            "created": (now or datetime.now(UTC)).astimezone(UTC).isoformat(timespec="seconds"),
+            "created_by": created_by,
+            "reason": _reason(old.policy.scorers, scorers),
+            "predecessor": sha256(path.read_bytes()),
+            "answers": sha256(companion),
+            "history": ratchet.continued(old, path),
+        }
+    )
+    moved = [
+        Moved(name, _mean(old.cases[name].scores), _mean(case.scores))
+        for name, case in sorted(new_cases.items())
+        if abs(_mean(old.cases[name].scores) - _mean(case.scores)) > ratchet.LOWER_BY
+    ]
+    return Proposal(baseline, companion, tuple(ratchet.notes(baseline))), moved
+
+
+def _refuse_other_cases(path: Path, old: Baseline, by_id: Mapping[str, Case]) -> None:
+    missing = [name for name in old.cases if name not in by_id]
+    if missing:
+        raise InputError(f"its cases are in no case file: {named(missing)}", path=path)
+    changed = [name for name, case in old.cases.items() if by_id[name].digest != case.digest]
+    if changed:
+        raise InputError(
+            f"its cases were changed since: {named(changed)}; its answers are to other questions: "
+            "run the suite and propose a new baseline",
+            path=path,
+        )
+
+
+def _scores(
+    path: Path,
+    old: Baseline,
+    by_id: Mapping[str, Case],
+    kept: Mapping[tuple[str, int], StoredAnswer],
+    embeddings: Path,
+) -> dict[tuple[str, int], float]:
+    wanted = {(name, k) for name, case in old.cases.items() for k in range(len(case.scores))}
+    if wanted != set(kept):
+        odd = sorted(f"{name} (sample {k})" for name, k in wanted ^ set(kept))
+        raise InputError(
+            f"holds other answers than the baseline's samples: {named(odd)}",
+            path=companion_path(path),
+        )
+    found: dict[tuple[str, int], Score] = {}
+    for key, answer in kept.items():
+        case = by_id[key[0]]
+        scorer = registry.prepare(case.scorer, case.gold)
+        found[key] = scorer.score(answer.text, answer.status)
+    pending = [key for key, score in found.items() if score.pending]
+    if pending:
+        # Imported here: without summaries nothing of the encoder's side is loaded.
+        from pytest_fineval.scoring.embeddings import EmbeddingCache, default_embedder
+        from pytest_fineval.scoring.text import complete, finish_pending
+
+        texts = [(kept[key].text, str(by_id[key[0]].gold.answer)) for key in pending]
+        cosines = finish_pending(texts, EmbeddingCache.load(embeddings), default_embedder)
+        for key, cosine in zip(pending, cosines, strict=True):
+            found[key] = complete(found[key], cosine)
+    return {key: stored(score).value for key, score in found.items()}
+
+
+def _reason(before: Mapping[str, tuple[str, ...]], after: Mapping[str, tuple[str, ...]]) -> str:
+    changes = [
+        f"{', '.join(before.get(category, ()))} -> {', '.join(names)} ({category})"
+        for category, names in after.items()
+        if before.get(category) != names
+    ]
+    return "rescored: " + ("; ".join(changes) or "the same scorers")
+
+
+def _mean(scores: tuple[float, ...]) -> float:
+    return sum(scores) / len(scores)
