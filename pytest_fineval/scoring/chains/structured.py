@@ -1,0 +1,154 @@
+"""A chain written as JSON: its list of steps and its answer, read as far as it goes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+STEP_KEYS = ("steps", "reasoning_steps", "solution_steps", "chain", "reasoning", "solution", "шаги",
+             "решение")  # fmt: skip
+ANSWER_KEYS = ("final_answer", "answer", "final", "final_result", "result", "final_value", "ответ",
+               "итоговый_ответ", "итог")  # fmt: skip
+TEXT_KEYS = ("description", "text", "step", "explanation", "content", "name", "title", "expression",
+             "calculation", "formula", "описание", "шаг", "текст")  # fmt: skip
+VALUE_KEYS = ("value", "result", "output", "answer", "значение", "результат")
+
+_ATTEMPTS = 32
+"""Objects tried, and places tried at which a cut-off one may be closed."""
+
+_DEPTH = 64
+_BAD_ESCAPE = re.compile(r'\\(?!["\\/bfnrtu])')
+_TRAILING_COMMA = re.compile(r",(?=\s{0,200}[}\]])")
+_DECODER = json.JSONDecoder(parse_float=Decimal, parse_int=Decimal, strict=False)
+
+
+@dataclass(frozen=True, slots=True)
+class JsonStep:
+    """One step: its text, and the value where the object states one.
+
+    Attributes:
+        stated: the object has a field for the value; `value` is then what stands there.
+    """
+
+    text: str
+    value: Any = None
+    stated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class JsonChain:
+    """Steps and answer of a chain in JSON; `answered` if there is a field for the answer."""
+
+    steps: tuple[JsonStep, ...]
+    answer: Any = None
+    answered: bool = False
+
+
+def read_json(text: str) -> JsonChain | None:
+    """The last object of the text that holds steps or an answer; None without one.
+
+    Args:
+        text: raw text, with or without a fence or words around the JSON. An object that is cut off
+            is read up to its last complete field.
+    """
+    best: JsonChain | None = None
+    for value in _values(text):
+        best = _chain(value) or best
+    return best
+
+
+def _values(text: str) -> Iterator[Any]:
+    """Outermost JSON objects and lists of the text, in order."""
+    at = _next(text, 0)
+    for _ in range(_ATTEMPTS):
+        if at < 0:
+            return
+        value, stop = _decode(text, at)
+        if stop is not None:
+            yield value
+        at = _next(text, at + 1 if stop is None else stop)
+
+
+def _next(text: str, at: int) -> int:
+    found = re.compile(r"\{\s{0,200}[\"}]|\[\s{0,200}\{").search(text, at)
+    return found.start() if found else -1
+
+
+def _decode(text: str, at: int) -> tuple[Any, int | None]:
+    """The value that starts at `at` and its end; one that never closes ends with the text."""
+    stop, cuts = _extent(text, at)
+    if stop is not None:
+        value = _loads(text[at:stop])
+        return (None, None) if value is _FAILED else (value, stop)
+    for cut, closers in cuts[-_ATTEMPTS:][::-1]:
+        value = _loads(text[at:cut] + closers)
+        if value is not _FAILED:
+            return value, len(text)
+    return None, None
+
+
+_FAILED = object()
+
+
+def _loads(text: str) -> Any:
+    for source in (text, _TRAILING_COMMA.sub("", _BAD_ESCAPE.sub(r"\\\\", text))):
+        try:
+            return _DECODER.decode(source)
+        except (ValueError, RecursionError, ArithmeticError):
+            continue
+    return _FAILED
+
+
+def _extent(text: str, at: int) -> tuple[int | None, list[tuple[int, str]]]:
+    """The end of the object at `at`; without one, where it can be cut and what closes it there."""
+    closers: list[str] = []
+    cuts: list[tuple[int, str]] = []
+    for match in re.compile(r'"(?:[^"\\]|\\.){0,20000}"|[{}\[\],]').finditer(text, at):
+        sign = match.group()
+        if sign in "{[":
+            closers.append("}" if sign == "{" else "]")
+            if len(closers) > _DEPTH:
+                return None, []
+        elif sign in "}]":
+            if not closers or closers.pop() != sign:
+                return None, []
+            if not closers:
+                return match.end(), []
+            cuts.append((match.end(), "".join(reversed(closers))))
+        elif sign == ",":
+            cuts.append((match.start(), "".join(reversed(closers))))
+    cuts.append((len(text.rstrip(" \n\t\r`")), "".join(reversed(closers))))
+    return None, cuts
+
+
+def _chain(value: Any) -> JsonChain | None:
+    if isinstance(value, list):
+        steps = tuple(_step(item) for item in value if isinstance(item, dict))
+        has_texts = steps and all(step.text for step in steps)
+        return JsonChain(steps) if has_texts and len(steps) == len(value) else None
+    if not isinstance(value, dict):
+        return None
+    folded = _folded(value)
+    listed = next((folded[key] for key in STEP_KEYS if isinstance(folded.get(key), list)), None)
+    key = next((key for key in ANSWER_KEYS if key in folded), None)
+    if listed is None and key is None:
+        return None
+    steps = tuple(_step(item) for item in listed or [])
+    return JsonChain(steps, folded.get(key or ""), key is not None)
+
+
+def _step(item: Any) -> JsonStep:
+    if not isinstance(item, dict):
+        return JsonStep(item if isinstance(item, str) else json.dumps(item, default=str))
+    folded = _folded(item)
+    texts = [folded[key] for key in TEXT_KEYS if isinstance(folded.get(key), str)]
+    key = next((key for key in VALUE_KEYS if key in folded), None)
+    return JsonStep(" ".join(texts), folded.get(key or ""), key is not None)
+
+
+def _folded(value: dict[str, Any]) -> dict[str, Any]:
+    return {re.sub(r"[\s-]+", "_", key.strip()).casefold(): item for key, item in value.items()}
