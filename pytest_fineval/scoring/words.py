@@ -60,7 +60,7 @@ _PART = "|".join(sorted(_PARTS, key=len, reverse=True))
 WORD_NUMBER = re.compile(
     rf"\b(?:(?:an?\s+(?:hundred|thousand|million|billion|lakh|crore|dozen|half|third|quarter)"
     rf"|{_START}|half|hundred|dozen)\b(?:(?:[\s-]+(?:and\s+)?(?:an?\s+)?|\s+(?=point\b))"
-    rf"(?:{_CARDINAL}|{_PART}|point)\b){{0,16}})",
+    rf"(?:{_CARDINAL}|{_PART}|point)\b){{0,40}})",
     re.IGNORECASE,
 )
 """A run of number words."""

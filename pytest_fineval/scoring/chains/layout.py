@@ -11,14 +11,16 @@ from typing import Literal
 
 Layout = Literal["markers", "numbered", "bullets", "lines"]
 
-_DECOR = r"[ \t]{0,12}(?:[#>|]{1,6}[ \t]{0,4}){0,3}"
+_DECOR = r"[^\w\n(\[{<+\-−.$€£₽]{0,12}"
 _ORDINAL_WORDS = (
     r"one|two|three|four|five|six|seven|eight|nine|ten|первый|второй|третий|четв[её]ртый|пятый"
     r"|шестой|седьмой|восьмой|девятый|десятый|один|два|три|четыре|пять"
 )
 _STEP_WORD = r"(?:step|шаг|этап)"
 _STEP_NUMBER = rf"[ \u00a0]{{0,3}}[№#]?[ ]?(?:\d{{1,3}}(?:\.\d{{1,2}}){{0,2}}[a-zа-я]?\b|(?:{_ORDINAL_WORDS})\b)"
-_STEP_END = r"(?:[ \u00a0]{0,3}(?:[:.)\]|—–]|-(?=\s)|$)|(?=[ \u00a0]{1,3}[^\W\d_(])|(?=[ \u00a0]{1,3}\())"
+_STEP_END = (
+    r"(?:[ \u00a0]{0,3}(?:[:.)\]|—–]|-(?=\s)|$)|(?=[ \u00a0]{1,3}[^\W\d_(])|(?=[ \u00a0]{1,3}\())"
+)
 _MARKER = re.compile(
     rf"^{_DECOR}(?:[-*•][ ]{{1,3}}|\d{{1,2}}[.)][ ]{{1,3}})?[\[(]?"
     rf"(?:{_STEP_WORD}{_STEP_NUMBER}|\d{{1,2}}(?:-?(?:й|ый|ой|st|nd|rd|th))[ ]{_STEP_WORD}\b"
@@ -28,10 +30,11 @@ _MARKER = re.compile(
 _INLINE_MARKER = re.compile(
     rf"(?<=[.;!?])[ \u00a0]{{1,3}}(?=(?:Step|STEP|Шаг|ШАГ|Этап|ЭТАП)[ \u00a0]\d{{1,3}}[ ]?[:.)])"
 )
-_NUMBERED = re.compile(r"^(?P<lead>[ \t]{0,12}(?:#{1,6}[ \t]{1,3}|\|[ ]{0,3})?)\(?\d{1,2}[.):][ \t]{1,8}(?=\S)")
+_NUMBERED = re.compile(
+    r"^(?P<lead>[ \t]{0,12}(?:#{1,6}[ \t]{1,3}|\|[ ]{0,3})?)\(?\d{1,2}[.)][ \t]{1,8}(?=\S)"
+)
 _BULLET = re.compile(r"^(?P<lead>[ \t]{0,12})[-*•–—·▪◦‣●○+][ \t]{1,8}(?=\S)")
-_RULE = re.compile(r"^[ \t]*(?:[-*_=─—]{3,}|[|][-:| \t+]*-[-:| \t+]*)[ \t]*$")
-_TABLE_RULE = re.compile(r"^[ \t]*\|?[ \t:|+-]{0,200}-{2,}[ \t:|+-]*\|[ \t:|+-]*$|^[ \t]*\|[ \t:|+-]*-{2,}[ \t:|+-]*$")
+_RULE_SIGNS = frozenset("-*_=─—|:+ \t")
 _HEADING = re.compile(r"^[ \t]{0,3}#{1,6}[ \t]+")
 _ENVIRONMENT = re.compile(r"^[ \t]*\\(?:begin|end)\b[^\n]{0,60}$")
 _FENCE_LINE = re.compile(r"^[ \t]{0,8}(?:```|~~~)[ \t]*(?P<language>[\w+-]{0,20})")
@@ -41,16 +44,19 @@ _ANSWER_WORDS = (
     r"(?:(?:final|correct|overall|numerical|numeric)[ ]{1,2}){0,2}answers?"
     r"|final[ ](?:result|value)"
     r"|(?:(?:окончательный|итоговый|финальный|конечный|правильный)[ ]{1,2}){0,2}ответ"
-    r"|(?:окончательный|итоговый|конечный)[ ]результат|итого?"
+    r"|(?:окончательный|итоговый|конечный)[ ]результат"
 )
+_TOTAL_WORDS = r"итого?"
+"""Also a usual name of a step: it states the answer only on a line that starts no step."""
+
 _LEAD_IN = (
     r"(?:(?:so|thus|therefore|hence|then|and|итак|следовательно|таким образом|значит|поэтому)"
     r"[ ]?,?[ ]{1,2}){0,2}(?:the|our|my|наш)?[ ]{0,2}"
 )
 _ANSWER = re.compile(
-    rf"^{_DECOR}(?:[-*•][ ]{{1,3}})?{_LEAD_IN}(?P<word>{_ANSWER_WORDS})\b"
+    rf"^{_DECOR}(?:[-*•][ ]{{1,3}})?{_LEAD_IN}(?:{_ANSWER_WORDS}|(?P<total>{_TOTAL_WORDS}))\b"
     r"(?P<of>[ ]?\([^()\n]{0,60}\)|[ ](?:to|for|of|на|для)[ ][^:=\n]{1,80}?(?=[ ]?[:=]|[ ]is\b))?"
-    r"(?P<link>[ \u00a0]{0,3}(?::?=|:|：|->|→|\||[-–—](?=[\s\u00a0])){1,2}|[ ](?:is|was|equals|are|будет|равен|равна|составляет)\b[ ]?:?"
+    r"(?P<link>[ \u00a0]{0,3}(?::?=|:|：|->|→|\||[-–—](?=[\s\u00a0])){1,2}|[ ](?:is|was|equals|are|будет|равен|равна|составляет)\b(?![ ](?:based|derived|given|found|calculated|computed|obtained|determined|получ\w{{1,9}})\b)[ ]?:?"
     r"|[ \u00a0]{0,3}$|[ \u00a0]{1,3}(?=[-−+(]?[$€£₽]?[-−]?\.?\d))",
     re.IGNORECASE,
 )
@@ -141,18 +147,32 @@ def _layout(lines: list[str]) -> Layout | None:
     return "lines" if any(line.strip() for line in lines) else None
 
 
+def _is_rule(line: str) -> bool:
+    """A horizontal rule, or the rule under a table's head."""
+    signs = line.strip()
+    return (
+        len(signs) > 2
+        and _RULE_SIGNS.issuperset(signs)
+        and any(s in signs for s in ("--", "**", "__", "==", "──", "——"))
+    )
+
+
 def _top_level(lines: list[str], pattern: re.Pattern[str]) -> int | None:
     """The smallest indentation of a list's items; None without an item."""
     found = [
         _width(match["lead"])
         for line in lines
-        if (match := pattern.match(line)) and not _is_answer(line) and not _RULE.match(line)
+        if (match := pattern.match(line)) and not _is_answer(line) and not _is_rule(line)
     ]
     return min(found, default=None)
 
 
 def _width(lead: str) -> int:
-    return len(lead.rstrip("#| ").expandtabs(4)) if "#" in lead or "|" in lead else len(lead.expandtabs(4))
+    return (
+        len(lead.rstrip("#| ").expandtabs(4))
+        if "#" in lead or "|" in lead
+        else len(lead.expandtabs(4))
+    )
 
 
 def _is_answer(line: str) -> bool:
@@ -172,7 +192,7 @@ def _fill(laid: Laid, lines: list[str], layout: Layout, boxes: set[str]) -> None
         current = None
 
     for number, line in enumerate(lines):
-        if not line.strip() or _RULE.match(line) or _ENVIRONMENT.match(line):
+        if not line.strip() or _is_rule(line) or _ENVIRONMENT.match(line):
             continue
         if _is_table_head(lines, number):
             continue
@@ -181,7 +201,8 @@ def _fill(laid: Laid, lines: list[str], layout: Layout, boxes: set[str]) -> None
             laid.answers[-1] = _cell(line)
             awaited = False
             continue
-        marked = _answer_of(line if content is None or layout == "lines" else content)
+        starts = content is not None and layout != "lines"
+        marked = _answer_of(line if content is None else content, totals=not starts)
         if content is not None and marked is not None and layout != "markers":
             content = None  # a list item or a line that states the answer is no step
         if content is not None:
@@ -191,12 +212,8 @@ def _fill(laid: Laid, lines: list[str], layout: Layout, boxes: set[str]) -> None
             if marked is not None:
                 laid.answers.append(marked)
             if layout == "lines":
-                close_now = True
-            else:
-                close_now = False
-            if _boxed_only(content, boxes) and layout == "lines":
-                current = None
-            elif close_now:
+                if _boxed_only(content, boxes):
+                    current = None
                 close()
             continue
         if marked is not None:
@@ -222,9 +239,12 @@ def _start(line: str, layout: Layout, item: re.Pattern[str] | None, top: int | N
     return line[match.end() :]
 
 
-def _answer_of(line: str) -> str | None:
+def _answer_of(line: str, *, totals: bool) -> str | None:
     """What a line states as the answer; None when it states none."""
-    match = _ANSWER.match(line) or _HASHES.match(line)
+    match = _ANSWER.match(line)
+    if match is not None and (totals or not match["total"]):
+        return _cell(line[match.end() :])
+    match = _HASHES.match(line)
     return None if match is None else _cell(line[match.end() :])
 
 
@@ -238,7 +258,8 @@ def _is_table_head(lines: list[str], number: int) -> bool:
     return (
         "|" in lines[number]
         and number + 1 < len(lines)
-        and _TABLE_RULE.match(lines[number + 1]) is not None
+        and "|" in lines[number + 1]
+        and _is_rule(lines[number + 1])
     )
 
 

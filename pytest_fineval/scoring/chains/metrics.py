@@ -94,7 +94,10 @@ def step_metrics(
 
     Source: FinChain (ChainEval), and its fuzzy and soft extensions.
     """
-    fam, fas = final_match(gold_final, predicted_final), final_closeness(gold_final, predicted_final)
+    fam, fas = (
+        final_match(gold_final, predicted_final),
+        final_closeness(gold_final, predicted_final),
+    )
     if not gold_values or not predicted_values:
         return StepMetrics(_NOTHING, Alignment(), Alignment(), _NOTHING, _NOTHING, fam, fas)
     similarity = np.asarray(ss, dtype=np.float64)
@@ -112,7 +115,10 @@ def step_metrics(
     gated = similarity * matches
     fuzzy = similarity * _closeness(gold, predicted, missing)
     return StepMetrics(
-        hard=_rates((gated.max(1) >= STEP_THRESHOLD - SLACK).mean(), (gated.max(0) >= STEP_THRESHOLD - SLACK).mean()),
+        hard=_rates(
+            (gated.max(1) >= STEP_THRESHOLD - SLACK).mean(),
+            (gated.max(0) >= STEP_THRESHOLD - SLACK).mean(),
+        ),
         dtw_gate=align(gated, STEP_THRESHOLD),
         dtw_bonus=align(TEXT_WEIGHT * similarity + (1 - TEXT_WEIGHT) * matches, STEP_THRESHOLD),
         fuzzy=_rates(fuzzy.max(1).mean(), fuzzy.max(0).mean()),
@@ -129,7 +135,9 @@ def answer_matches(gold_values: Values, predicted_values: Values, profile: Profi
         gold steps x predicted steps. A gold of 0 agrees only with 0.
     """
     gold, predicted = _array(gold_values), _array(predicted_values)
-    return _matches(gold, predicted, (np.isnan(gold)[:, None], np.isnan(predicted)[None, :]), profile)
+    return _matches(
+        gold, predicted, (np.isnan(gold)[:, None], np.isnan(predicted)[None, :]), profile
+    )
 
 
 def closeness(gold_values: Values, predicted_values: Values) -> Matrix:

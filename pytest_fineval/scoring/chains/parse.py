@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Literal
 
@@ -19,6 +19,9 @@ ParseStatus = Literal[
 
 MOST_STEPS = 400
 """Steps read of one chain; the first and the last half of a longer one."""
+
+MOST_BOXES = 50
+"""Boxes that are looked for in lines."""
 
 _TAG = re.compile(
     r"<(?P<close>/?)(?:think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis)\s{0,9}>",
@@ -89,10 +92,14 @@ def parse_chain(text: str, locale: str = "en") -> Chain:
     if "{" in told:
         written = read_json(told)
         if written is not None:
-            return _from_json(written, locale)
-    view = clean(_POWER.sub("^", told))
+            return _from_json(written, told, locale)
+    return _from_text(told, locale)
+
+
+def _from_text(text: str, locale: str) -> Chain:
+    view = clean(_POWER.sub("^", text))
     boxes = [view.text[start:end] for start, end in view.boxes]
-    laid = lay_out(view.text, boxes)
+    laid = lay_out(view.text, boxes[-MOST_BOXES:])
     steps = tuple(Step(step, stated_value(step, locale)) for step in _few(laid.steps))
     answers = boxes or laid.answers
     status: ParseStatus = laid.layout or ("answer_only" if answers else "empty")
@@ -124,12 +131,21 @@ def _few(steps: list[str]) -> list[str]:
     return steps[: MOST_STEPS // 2] + steps[-MOST_STEPS // 2 :]
 
 
-def _from_json(written: JsonChain, locale: str) -> Chain:
+def _from_json(written: JsonChain, text: str, locale: str) -> Chain:
     steps = tuple(_json_step(step, locale) for step in written.steps[:MOST_STEPS])
+    status: ParseStatus = "json"
+    if not written.listed:
+        # Steps in text before an answer in JSON.
+        before = _from_text(text[: written.start].rstrip("`json \n"), locale)
+        if before.parse_status in {"markers", "numbered", "bullets"}:
+            steps, status = before.steps, before.parse_status
+    after = _from_text(text[written.end :].lstrip("` \n"), locale)
+    if after.final_source == "marker":
+        return replace(after, steps=steps, parse_status=status)
     if written.answered:
         final = _json_value(written.answer, locale, answer=True)
-        return Chain(steps, final, None if final is None else "marker", "json")
-    return _finish(steps, None, locale, "json")
+        return Chain(steps, final, None if final is None else "marker", status)
+    return _finish(steps, None, locale, status)
 
 
 def _json_step(step: JsonStep, locale: str) -> Step:
@@ -155,9 +171,7 @@ def _json_value(value: Any, locale: str, *, answer: bool = False) -> Decimal | N
     return None
 
 
-def _finish(
-    steps: tuple[Step, ...], answer: str | None, locale: str, status: ParseStatus
-) -> Chain:
+def _finish(steps: tuple[Step, ...], answer: str | None, locale: str, status: ParseStatus) -> Chain:
     if answer is not None:
         final = stated_value(answer, locale, answer=True)
         return Chain(steps, final, None if final is None else "marker", status)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -19,6 +19,9 @@ VALUE_KEYS = ("value", "result", "output", "answer", "значение", "рез
 
 _ATTEMPTS = 32
 """Objects tried, and places tried at which a cut-off one may be closed."""
+
+_REPAIRS = 4
+"""Cut-off objects that are tried."""
 
 _DEPTH = 64
 _BAD_ESCAPE = re.compile(r'\\(?!["\\/bfnrtu])')
@@ -41,11 +44,20 @@ class JsonStep:
 
 @dataclass(frozen=True, slots=True)
 class JsonChain:
-    """Steps and answer of a chain in JSON; `answered` if there is a field for the answer."""
+    """Steps and answer of a chain in JSON.
+
+    Attributes:
+        answered: there is a field for the answer.
+        listed: there is a field for the steps.
+        start, end: where the object stands in the text.
+    """
 
     steps: tuple[JsonStep, ...]
     answer: Any = None
     answered: bool = False
+    listed: bool = True
+    start: int = 0
+    end: int = 0
 
 
 def read_json(text: str) -> JsonChain | None:
@@ -56,42 +68,41 @@ def read_json(text: str) -> JsonChain | None:
             is read up to its last complete field.
     """
     best: JsonChain | None = None
-    for value in _values(text):
-        best = _chain(value) or best
+    for value, start, end in _values(text):
+        found = _chain(value)
+        if found is not None:
+            best = replace(found, start=start, end=end)
     return best
 
 
-def _values(text: str) -> Iterator[Any]:
-    """Outermost JSON objects and lists of the text, in order."""
-    at = _next(text, 0)
-    for _ in range(_ATTEMPTS):
-        if at < 0:
-            return
-        value, stop = _decode(text, at)
-        if stop is not None:
-            yield value
-        at = _next(text, at + 1 if stop is None else stop)
-
-
-def _next(text: str, at: int) -> int:
-    found = re.compile(r"\{\s{0,200}[\"}]|\[\s{0,200}\{").search(text, at)
-    return found.start() if found else -1
-
-
-def _decode(text: str, at: int) -> tuple[Any, int | None]:
-    """The value that starts at `at` and its end; one that never closes ends with the text."""
-    stop, cuts = _extent(text, at)
-    if stop is not None:
-        value = _loads(text[at:stop])
-        return (None, None) if value is _FAILED else (value, stop)
-    for cut, closers in cuts[-_ATTEMPTS:][::-1]:
-        value = _loads(text[at:cut] + closers)
-        if value is not _FAILED:
-            return value, len(text)
-    return None, None
-
-
+_START = re.compile(r"\{\s{0,200}[\"}]|\[\s{0,200}\{")
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.){0,20000}"|[{}\[\],]')
 _FAILED = object()
+
+
+def _values(text: str) -> Iterator[tuple[Any, int, int]]:
+    """Outermost JSON objects and lists of the text with their spans, in order."""
+    at, repairs = 0, 0
+    for _ in range(_ATTEMPTS):
+        found = _START.search(text, at)
+        if found is None:
+            return
+        at = found.start()
+        stop, cuts = _extent(text, at)
+        value: Any = _FAILED
+        if stop is not None:
+            value = _loads(text[at:stop])
+        elif repairs < _REPAIRS:
+            # One that never closes is read up to its last complete field.
+            repairs += 1
+            stop = len(text)
+            tried = (_loads(text[at:cut] + closers) for cut, closers in reversed(cuts))
+            value = next((each for each in tried if each is not _FAILED), _FAILED)
+        if value is _FAILED:
+            at += 1
+            continue
+        yield value, at, stop or len(text)
+        at = stop or len(text)
 
 
 def _loads(text: str) -> Any:
@@ -107,7 +118,7 @@ def _extent(text: str, at: int) -> tuple[int | None, list[tuple[int, str]]]:
     """The end of the object at `at`; without one, where it can be cut and what closes it there."""
     closers: list[str] = []
     cuts: list[tuple[int, str]] = []
-    for match in re.compile(r'"(?:[^"\\]|\\.){0,20000}"|[{}\[\],]').finditer(text, at):
+    for match in _TOKEN.finditer(text, at):
         sign = match.group()
         if sign in "{[":
             closers.append("}" if sign == "{" else "]")
@@ -122,7 +133,7 @@ def _extent(text: str, at: int) -> tuple[int | None, list[tuple[int, str]]]:
         elif sign == ",":
             cuts.append((match.start(), "".join(reversed(closers))))
     cuts.append((len(text.rstrip(" \n\t\r`")), "".join(reversed(closers))))
-    return None, cuts
+    return None, cuts[-_ATTEMPTS:]
 
 
 def _chain(value: Any) -> JsonChain | None:
@@ -133,12 +144,15 @@ def _chain(value: Any) -> JsonChain | None:
     if not isinstance(value, dict):
         return None
     folded = _folded(value)
-    listed = next((folded[key] for key in STEP_KEYS if isinstance(folded.get(key), list)), None)
+    kinds = (list, dict)
+    listed = next((folded[key] for key in STEP_KEYS if isinstance(folded.get(key), kinds)), None)
+    if isinstance(listed, dict):
+        listed = list(listed.values())
     key = next((key for key in ANSWER_KEYS if key in folded), None)
     if listed is None and key is None:
         return None
     steps = tuple(_step(item) for item in listed or [])
-    return JsonChain(steps, folded.get(key or ""), key is not None)
+    return JsonChain(steps, folded.get(key or ""), key is not None, listed is not None)
 
 
 def _step(item: Any) -> JsonStep:

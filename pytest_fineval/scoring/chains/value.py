@@ -23,6 +23,7 @@ _STEP_REFERENCE = re.compile(
     r"\b(?:steps?|шаг(?:а|е|у|ом|и|ов)?|этап(?:а|е|у|ом|ы|ов)?)\s?[№#]?\s?\d{1,3}\b", re.IGNORECASE
 )
 _LONE_POINT = re.compile(r"(?<![\d.,])(\d{1,3})\.(\d{3})(?![\d]|[.,]\d)")
+_SPACE_GROUP = re.compile(r"(?<![\w.,])(\d{1,3}) (?=\d{3}(?!\d))")
 _YEAR_AFTER = re.compile(r"[ \u00a0]?(?:гг?\.|год(?:а|у|ом|ы|ов)?\b)|[ \u00a0]?(?:кв\.|квартал)")
 _YEAR_BEFORE = re.compile(r"(?<!\w)(?:в|за)[ \u00a0]$", re.IGNORECASE)
 
@@ -44,6 +45,10 @@ _WORD_AFTER = re.compile(
     re.IGNORECASE,
 )
 _OF_AFTER = re.compile(r"(?:of|от)[ \u00a0]{1,2}[$€£₽]?\d", re.IGNORECASE)
+_REMARK = re.compile(
+    r"(?:this|that|these|which|the|so|it|its|i\.e|here|это|то есть|т\.\s?е|что|такова)\b",
+    re.IGNORECASE,
+)
 _RATE = re.compile(r"/[^\W\d_]{2,}")
 
 
@@ -95,7 +100,7 @@ def results(
     text: str, locale: str, start: int = 0, end: int | None = None, *, answer: bool = False
 ) -> Iterator[Reading]:
     """Numbers of a span that are neither operands nor labels, from left to right."""
-    labels = Labels(text, start, durations=True)
+    labels = Labels(text, start)
     for reading in find_numbers(text, Style(locale=locale), start, end):
         label = labels.is_label(reading)
         if reading.value is None or reading.ordinal or _is_identifier(text, reading):
@@ -113,10 +118,11 @@ def results(
 def _prepared(text: str, locale: str) -> str:
     """The text with references to steps blanked out; the length stays the same.
 
-    Russian groups with spaces, never with points: a lone point there is a decimal one, which the
+    A space between one digit group and three more digits groups in any language. Russian groups with spaces, never with points: a lone point there is a decimal one, which the
     reader of numbers would take for grouping before three digits.
     """
     text = _STEP_REFERENCE.sub(lambda match: " " * len(match.group()), text)
+    text = _SPACE_GROUP.sub("\\1\u00a0", text)
     return _LONE_POINT.sub(r"\1,\2", text) if locale == "ru" else text
 
 
@@ -178,11 +184,18 @@ def _joined_before(before: str, text: str, reading: Reading, equated: bool) -> b
     sign = before[-1]
     if sign in _OPERATORS:
         # A lone slash between words ("and/or 5") joins nothing.
-        return len(before) > 1 and (before[-2].isalnum() or before[-2] in _CLOSERS or before[-2] in _SPACES)
+        return len(before) > 1 and (
+            before[-2].isalnum() or before[-2] in _CLOSERS or before[-2] in _SPACES
+        )
     if sign in _DASHES:
         rest = before[:-1].rstrip(_SPACES)
         previous = rest[-1:]
-        ranged = sign == "–" and rest == before[:-1] and before.endswith(sign) and text[reading.start - 1] == sign
+        ranged = (
+            sign == "–"
+            and rest == before[:-1]
+            and before.endswith(sign)
+            and text[reading.start - 1] == sign
+        )
         if previous.isdigit() or previous in _CLOSERS:
             return not ranged
         return equated and sign != "–" and previous.isalpha()
@@ -200,8 +213,9 @@ def _joined_after(after: str, glued: bool, equated: bool) -> bool:
             return False  # 12 USD/month
         return bool(rest) and (rest[0].isalnum() or rest[0] in "√.")
     if sign in _DASHES:
-        follows = after[1:].lstrip(_OPENERS)[:1]
-        if follows.isdigit() or follows == ".":
+        follows = after[1:].lstrip(_OPENERS)
+        if follows[:1].isdigit() or follows[:1] == ".":
             return not (sign == "–" and glued)
-        return equated and sign != "–" and not glued and after[1:2] in _SPACES and follows.isalpha()
+        named = sign != "–" and not glued and after[1:2] in _SPACES and follows[:1].isalpha()
+        return equated and named and not _REMARK.match(follows)
     return bool(_X_OPERAND.match(after) or _WORD_AFTER.match(after))
