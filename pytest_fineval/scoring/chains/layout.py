@@ -28,7 +28,7 @@ _MARKER = re.compile(
     re.IGNORECASE,
 )
 _INLINE_MARKER = re.compile(
-    rf"(?<=[.;!?])[ \u00a0]{{1,3}}(?=(?:Step|STEP|Шаг|ШАГ|Этап|ЭТАП)[ \u00a0]\d{{1,3}}[ ]?[:.)])"
+    r"(?<=[.;!?])[ \u00a0]{1,3}(?=(?:Step|STEP|Шаг|ШАГ|Этап|ЭТАП)[ \u00a0]\d{1,3}[ ]?[:.)])"
 )
 _NUMBERED = re.compile(
     r"^(?P<lead>[ \t]{0,12}(?:#{1,6}[ \t]{1,3}|\|[ ]{0,3})?)\(?\d{1,2}[.)][ \t]{1,8}(?=\S)"
@@ -91,10 +91,10 @@ def lay_out(text: str, boxes: list[str]) -> Laid:
     """Divide cleaned text into steps and answers.
 
     Args:
-        text: cleaned text without reasoning blocks.
+        text: cleaned text without reasoning blocks and code.
         boxes: contents of LaTeX boxes in it: a line that holds nothing else states an answer.
     """
-    lines = _split(_without_code(text))
+    lines = _split(text)
     layout = _layout(lines)
     laid = Laid()
     if layout is None:
@@ -104,7 +104,7 @@ def lay_out(text: str, boxes: list[str]) -> Laid:
     return laid
 
 
-def _without_code(text: str) -> str:
+def without_code(text: str) -> str:
     """The text without fenced code; a fence that holds the chain itself is unwrapped."""
     if "```" not in text and "~~~" not in text:
         return text

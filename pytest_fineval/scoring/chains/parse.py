@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Literal
 
-from pytest_fineval.scoring.chains.layout import lay_out
+from pytest_fineval.scoring.chains.layout import lay_out, without_code
 from pytest_fineval.scoring.chains.structured import JsonChain, JsonStep, read_json
 from pytest_fineval.scoring.chains.value import stated_value
 from pytest_fineval.scoring.view import CAP, clean
@@ -97,7 +97,7 @@ def parse_chain(text: str, locale: str = "en") -> Chain:
 
 
 def _from_text(text: str, locale: str) -> Chain:
-    view = clean(_POWER.sub("^", text))
+    view = clean(_POWER.sub("^", without_code(text)))
     boxes = [view.text[start:end] for start, end in view.boxes]
     laid = lay_out(view.text, boxes[-MOST_BOXES:])
     steps = tuple(Step(step, stated_value(step, locale)) for step in _few(laid.steps))

@@ -173,6 +173,8 @@ def _is_operand(text: str, reading: Reading, *, equated: bool, answer: bool) -> 
     before = text[max(0, reading.start - 24) : reading.start].rstrip(_OPENERS)
     after = text[reading.end : reading.end + 24].lstrip(_SPACES + ")]}")
     glued = not text[reading.end : reading.end + 1].isspace()
+    if text[reading.end - 1] == "×" and after[:1].isalnum():
+        return True  # the reader takes the sign for the unit of a multiple
     if reading.unit == "percent" and _OF_AFTER.match(after):
         return True
     return _joined_before(before, text, reading, equated) or _joined_after(after, glued, equated)
