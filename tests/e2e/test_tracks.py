@@ -11,7 +11,9 @@ import pytest
 import pytest_fineval.report.summary
 import pytest_fineval.scoring.official.tatqa
 import pytest_fineval.session.session  # noqa: F401 - loaded once, before pytester's first run here
+from pytest_fineval.store import run as runs
 from tests.hub_stub import HubStub
+from tests.project import Project
 from tests.shared import shared
 
 REPO = "Rajveer-code/IndiaFinBench"
@@ -105,11 +107,6 @@ def test_a_pinned_hub_revision_is_imported_with_its_digest(hub, tmp_path):
         tmp_path, hub.url, "indiafinbench", SOURCE, "--split", "test", "-o", "c.jsonl", *pinned
     )
     assert again.returncode == 0, again.stderr
-    other = fineval(
-        tmp_path, hub.url, "indiafinbench", SOURCE, "--split", "dev", "-o", "c.jsonl", *pinned
-    )
-    assert other.returncode == 4
-    assert "was asked for" in other.stderr
 
 
 def test_a_revision_whose_content_changed_is_refused(hub, tmp_path):
@@ -174,3 +171,76 @@ def test_a_loading_script_is_never_run_and_its_json_file_is_read(hub, tmp_path):
     assert not marker.exists()
     [case] = [json.loads(line) for line in (tmp_path / "c.jsonl").read_text().splitlines()]
     assert case["track"] == "finqa-programs"
+
+
+@pytest.fixture
+def imported(pytester, request):
+    """A project whose cases and recorded answers were imported by the command line."""
+    track, source, predictions = request.param
+    project = Project(pytester)
+    project.fineval(
+        "import", track, str(shared(source)), "-o", "evals/cases/imported.jsonl",
+        "--predictions", str(shared(predictions)), "--recordings", "evals/recordings",
+    )  # fmt: skip
+    project.models = [path.stem for path in (project.root / "evals" / "recordings").iterdir()]
+    return project
+
+
+def run(project, model):
+    """The records of a run of everything that was imported."""
+    (project.root / "pyproject.toml").write_text(
+        f'[tool.fineval]\ncandidate = "{model}"\n'
+        + "".join(
+            f'[tool.fineval.models.{name}]\nclient = "recording"\nmodel = "{name}"\n'
+            for name in project.models
+        ),
+        encoding="utf-8",
+    )
+    (project.root / "evals" / "test_imported.py").write_text(
+        'import pytest\n\n\n@pytest.mark.fineval("cases/imported.jsonl")\n'
+        "def test_imported(fineval):\n    fineval.check()\n"
+    )
+    folder = project.root / "runs" / model
+    done = project.pytest(
+        *("-p", "no:randomly", "-q", "--fineval-model", model, "--fineval-gate", "off"),
+        *("--fineval-run", str(folder)),
+    )
+    assert done.ret == 0
+    return runs.read(folder).records
+
+
+TATQA = ("tatqa", "data/tatqa/dev_sample.jsonl", "data/tatqa/sample_prediction_dev.json")
+
+
+@pytest.mark.parametrize("imported", [TATQA], indirect=True)
+def test_a_run_of_the_tatqa_sample_predictions_gives_the_published_figures(imported):
+    records = run(imported, "sample_prediction_dev")
+    figures = json.loads(shared("reference/aggregates.json").read_text())
+    expected = figures["tatqa_sample_predictions_shared_subset"]
+    assert len(records) == expected["n"]
+    for part in ("em", "f1", "scale"):
+        mean = sum(record.score.parts.get(part, 0.0) for record in records) / len(records)
+        assert mean == pytest.approx(expected[part], abs=1e-12)
+
+
+FLAGS = ("indiafinbench-flags", *("data/indiafinbench/model_item_correct.jsonl",) * 2)
+
+
+@pytest.mark.parametrize("imported", [FLAGS], indirect=True)
+def test_runs_of_the_indiafinbench_flags_give_the_recorded_paired_counts(imported):
+    a, b = "gemini", "qwen3_32b"
+    first, second = (
+        {record.key.case: record.score.value == 1 for record in run(imported, model)}
+        for model in (a, b)
+    )
+    lines = shared("reference/indiafinbench_paired_counts.jsonl").read_text().splitlines()
+    (row,) = [
+        row
+        for row in map(json.loads, lines)
+        if (row["a"], row["b"], row["category"]) == (a, b, "ALL")
+    ]
+    pairs = [(first[case], second[case]) for case in first]
+    assert len(pairs) == row["n"]
+    assert pairs.count((True, True)) == row["both"]
+    assert pairs.count((True, False)) == row["a_only"]
+    assert pairs.count((False, True)) == row["b_only"]

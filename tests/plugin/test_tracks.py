@@ -1,0 +1,103 @@
+"""Imported tracks in a real run: what is asked, and how tracks stand beside each other."""
+
+import json
+
+import pytest
+
+from pytest_fineval.store import run as runs
+from pytest_fineval.tracks.importing import import_track
+from tests.http_server import ScriptedServer, ok
+
+MATH = [
+    {
+        "question_id": f"validation-{n}",
+        "question": f"What do {n} bonds cost at 1.5 each?",
+        "tables": [],
+        "python_solution": f"def solution():\n    return {n} * 1.5",
+        "ground_truth": n * 1.5 + 0.25,
+        "topic": "secret topic",
+    }
+    for n in (3, 4)
+]
+CONVERSATION = {
+    "id": "Single_AB/2001/page_1.pdf-1",
+    "filename": "AB/2001/page_1.pdf",
+    "pre_text": ["the report ."],
+    "post_text": ["its end ."],
+    "table": [["", "2001", "2000"], ["revenue", "$ 120", "$ 96.5"]],
+    "annotation": {
+        "dialogue_break": ["revenue in 2001?", "and before?", "the change?"],
+        "turn_program": ["120", "96.5", "subtract(120, 96.5)"],
+        "exe_ans_list": [120.0, 96.5, 23.5],
+    },
+}
+
+
+def lines(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def tracks(pytester):
+    """A folder with two tracks imported and a test module each."""
+    evals = pytester.path / "evals"
+    evals.mkdir()
+    for name, rows in (("financemath", MATH), ("convfinqa-own-history", [CONVERSATION])):
+        source = lines(pytester.path / f"{name}.jsonl", rows)
+        import_track(name, source, evals / "cases" / f"{name}.jsonl")
+        function = name.replace("-", "_")
+        (evals / f"test_{function}.py").write_text(
+            f'import pytest\n\n\n@pytest.mark.fineval("cases/{name}.jsonl")\n'
+            f"def test_{function}(fineval):\n    fineval.check()\n",
+            encoding="utf-8",
+        )
+    return pytester
+
+
+def asked_live(pytester, client, answer):
+    with ScriptedServer(answer) as server:
+        (pytester.path / "pyproject.toml").write_text(
+            f'[tool.fineval]\ncandidate = "new"\n[tool.fineval.models.new]\nclient = "{client}"\n'
+            f'base_url = "{server.url}"\nmodel = "m"\n',
+            encoding="utf-8",
+        )
+        folder = pytester.path / "run"
+        done = pytester.runpytest_inprocess(
+            "evals", "-p", "no:randomly", "--fineval-live", "--fineval-gate", "off",
+            "--fineval-run", str(folder),
+        )  # fmt: skip
+    return done, server.seen, runs.read(folder)
+
+
+def test_a_live_run_sends_neither_gold_nor_ids_nor_tags(tracks):
+    done, seen, run = asked_live(tracks, "openai-compatible", [ok("Answer: 7")])
+    assert done.ret == 0
+    assert len(seen) == len(run.records) == 5
+    wire = json.dumps([[request.body, request.headers] for request in seen])
+    for secret in ("4.75", "6.25", "23.5", "subtract(", "def solution", "secret topic"):
+        assert secret not in wire
+    for record in run.records:
+        assert record.key.case not in wire
+    assert "AB/2001" not in wire
+
+
+def test_own_history_asks_every_turn_once_with_the_models_own_answers(tracks):
+    client = "pytest_fineval.tracks.own_history:client"
+    _, seen, run = asked_live(tracks, client, [ok("Answer: 120")])
+    prompts = [request.body["messages"][-1]["content"] for request in seen]
+    turns = [prompt for prompt in prompts if "Question 1: " in prompt]
+    assert sorted(prompt.count("Answer 1: 120\n") for prompt in turns) == [0, 1, 1]
+    assert sorted(prompt.count("Answer 2: 120\n") for prompt in turns) == [0, 0, 1]
+    right = {record.key.case.split("#")[-1]: record.score.value for record in run.records}
+    assert right["0"] == 1
+    assert right["1"] == right["2"] == 0
+
+
+def test_tracks_are_planned_apart_with_their_evidence(tracks):
+    _, _, run = asked_live(tracks, "openai-compatible", [ok("Answer: 7")])
+    planned = {(case.track, case.evidence, case.scorer) for case in run.manifest.planned}
+    assert planned == {
+        ("financemath", "supplied", "financemath/strict@1"),
+        ("convfinqa-own-history", "supplied", "convfinqa/strict@1"),
+    }
