@@ -6,7 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +155,27 @@ class Project:
         path = (folder or self.run_folder()) / runs.VERDICT
         loaded: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         return loaded
+
+
+BUILT: dict[str, tuple[Path, list[Case], tuple[str, ...]]] = {}
+"""Projects that were built once in this process, by name."""
+
+
+def once(project: Project, name: str, build: Callable[[Project], None], keep: Path) -> Project:
+    """Build a project, or copy it from the first time: runs and signatures take seconds.
+
+    Args:
+        keep: a new folder that outlives the test, for the copy.
+    """
+    if name in BUILT:
+        folder, cases, categories = BUILT[name]
+        shutil.copytree(folder, project.root, dirs_exist_ok=True)
+        project.cases, project.categories = list(cases), categories
+        return project
+    build(project)
+    shutil.copytree(project.root, keep, dirs_exist_ok=True)
+    BUILT[name] = (keep, list(project.cases), project.categories)
+    return project
 
 
 def make_key(path: Path) -> None:

@@ -25,6 +25,11 @@ def add_gate(commands: Commands) -> None:
     parser.add_argument("--baseline", type=Path, help="default: the one of the settings")
     parser.add_argument("--mode", choices=("smoke", "full", "deploy"))
     parser.add_argument(
+        "--trust-ref",
+        metavar="REF",
+        help="git ref to read policy, baseline, signers and ledger from (default: as the run did)",
+    )
+    parser.add_argument(
         "--self-check",
         action="store_true",
         help="split the run's repeated samples in two and say how often the gate would block them",
@@ -34,7 +39,7 @@ def add_gate(commands: Commands) -> None:
 
 def _gate(given: argparse.Namespace) -> int:
     from pytest_fineval.gate import baseline
-    from pytest_fineval.gate.again import judge_again
+    from pytest_fineval.gate.again import judge_again, waived
     from pytest_fineval.report import terminal
     from pytest_fineval.report.summary import summarize
     from pytest_fineval.store.run import read
@@ -42,9 +47,21 @@ def _gate(given: argparse.Namespace) -> int:
     run = read(given.run)
     if given.self_check:
         return _self_check(run, given)
-    verdict = judge_again(run, root=Path.cwd(), baseline=given.baseline, mode=given.mode)
+    verdict = judge_again(
+        run,
+        root=Path.cwd(),
+        baseline=given.baseline,
+        mode=given.mode,
+        trust_ref=given.trust_ref,
+    )
+    waiver = waived(
+        run, verdict, root=Path.cwd(), baseline=given.baseline, trust_ref=given.trust_ref
+    )
     if given.json:
         sys.stdout.write(verdict.to_bytes().decode())
+    if waiver is not None:
+        verdict = waiver.applied(verdict)
+    if given.json:
         return verdict.exit_code or 0
     path = given.baseline or (Path(run.manifest.baseline) if run.manifest.baseline else None)
     before = baseline.scored_answers(path) if path and path.exists() else {}

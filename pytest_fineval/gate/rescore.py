@@ -21,7 +21,7 @@ from pytest_fineval.gate.baseline import (
 from pytest_fineval.gate.pairing import named
 from pytest_fineval.gate.propose import Proposal, aggregates
 from pytest_fineval.scoring import registry
-from pytest_fineval.scoring.score import Score
+from pytest_fineval.scoring.base import Scorer
 from pytest_fineval.store.record import stored
 from pytest_fineval.store.run import dumps
 
@@ -69,11 +69,11 @@ def rescore(
     by_id = {case.id: case for case in cases}
     _refuse_other_cases(path, old, by_id)
     kept = answers(path)
-    scores = _scores(path, old, by_id, kept, embeddings)
+    bound = {name: registry.prepare(by_id[name].scorer, by_id[name].gold) for name in old.cases}
+    scores = _scores(path, old, by_id, kept, bound, embeddings)
     scored_by: dict[str, set[str]] = {}
     for name, case in old.cases.items():
-        identity, _ = registry.resolve(by_id[name].scorer.name)
-        scored_by.setdefault(case.category, set()).add(identity)
+        scored_by.setdefault(case.category, set()).add(bound[name].identity)
     scorers = {category: tuple(sorted(scored_by[category])) for category in sorted(scored_by)}
     new_cases = {
         name: case.model_copy(
@@ -123,6 +123,7 @@ def _scores(
     old: Baseline,
     by_id: Mapping[str, Case],
     kept: Mapping[tuple[str, int], StoredAnswer],
+    bound: Mapping[str, Scorer],
     embeddings: Path,
 ) -> dict[tuple[str, int], float]:
     wanted = {(name, k) for name, case in old.cases.items() for k in range(len(case.scores))}
@@ -132,11 +133,7 @@ def _scores(
             f"holds other answers than the baseline's samples: {named(odd)}",
             path=companion_path(path),
         )
-    found: dict[tuple[str, int], Score] = {}
-    for key, answer in kept.items():
-        case = by_id[key[0]]
-        scorer = registry.prepare(case.scorer, case.gold)
-        found[key] = scorer.score(answer.text, answer.status)
+    found = {key: bound[key[0]].score(one.text, one.status) for key, one in kept.items()}
     pending = [key for key, score in found.items() if score.pending]
     if pending:
         # Imported here: without summaries nothing of the encoder's side is loaded.

@@ -110,7 +110,7 @@ def sign(
         raise SignoffError(
             "key_refused",
             f"the key {key} did not sign it ({_last_line(done)}); name your private SSH key: "
-            + _sign_command(path),
+            + _sign_command(path, namespace),
             path=path,
         )
     return _keep(path, done.stdout, data, namespace)
@@ -188,7 +188,7 @@ def verify(
         SignoffError: anything else than a valid signature; never a silent pass.
     """
     now = now or datetime.now(UTC)
-    data = _read_all(path, allowed_signers, revoked)
+    data = _read_all(path, allowed_signers, revoked, namespace)
     asked = _asked(data)
     by_key: dict[str | None, str] = {}
     for number in range(MOST_SIGNATURES):
@@ -199,7 +199,7 @@ def verify(
             by_key.setdefault(_key_of(path, signature, data, namespace), principal)
     principals = tuple(dict.fromkeys(by_key.values()))
     _check_who(path, principals, asked)
-    _check_validity(path, data, now)
+    _check_validity(path, data, now, namespace)
     return Signer(principals[0], sha256(data), principals)
 
 
@@ -267,21 +267,21 @@ def named_people(principals: Iterable[str]) -> str:
     return " and ".join(principals)
 
 
-def _read_all(path: Path, allowed_signers: Path, revoked: Path | None) -> bytes:
+def _read_all(path: Path, allowed_signers: Path, revoked: Path | None, namespace: str) -> bytes:
     if not path.is_file():
         raise SignoffError("no_file", "there is no such file to verify", path=path)
     if not signature_path(path).is_file():
         raise SignoffError(
             "no_signature",
             f"is not signed (there is no {signature_path(path).name}); read it, then sign it: "
-            + _sign_command(path),
+            + _sign_command(path, namespace),
             path=path,
         )
     if not allowed_signers.is_file():
         raise SignoffError(
             "no_allowed_signers",
             f"cannot be verified: there is no {allowed_signers}; list who may sign there, one "
-            "`NAME KEYTYPE KEY` a line, then: " + _sign_command(path),
+            "`NAME KEYTYPE KEY` a line, then: " + _sign_command(path, namespace),
             path=path,
         )
     if revoked is not None and not revoked.is_file():
@@ -304,13 +304,14 @@ def _principal(signed: _Signed, allowed_signers: Path, signers: list[str]) -> st
         raise SignoffError(
             "expired",
             f"its signer's entry in {allowed_signers} is not valid at this date; have it signed "
-            "by a current signer: " + _sign_command(path),
+            "by a current signer: " + _sign_command(path, signed.namespace),
             path=path,
         )
     if "sshsig" in said or "parse signature" in said:
         raise SignoffError(
             "bad_signature",
-            f"{signed.signature.name} is no SSH signature; sign it again: " + _sign_command(path),
+            f"{signed.signature.name} is no SSH signature; sign it again: "
+            + _sign_command(path, signed.namespace),
             path=path,
         )
     # A line of allowed_signers that ssh-keygen cannot read is named before "No principal matched".
@@ -318,7 +319,7 @@ def _principal(signed: _Signed, allowed_signers: Path, signers: list[str]) -> st
     raise SignoffError(
         "unknown_signer",
         f"its signer is not in {allowed_signers}{detail}; have it signed by someone who is: "
-        + _sign_command(path),
+        + _sign_command(path, signed.namespace),
         path=path,
     )
 
@@ -358,7 +359,7 @@ def _raise_why(
     _refuse(signed.path, "bad_signature", fault, signed.namespace)
 
 
-def _check_validity(path: Path, data: bytes, now: datetime) -> None:
+def _check_validity(path: Path, data: bytes, now: datetime, namespace: str) -> None:
     """`valid_until` stands in the signed bytes: an old sign-off cannot be used for ever."""
     try:
         until = date.fromisoformat(json.loads(data)["valid_until"])
@@ -367,10 +368,15 @@ def _check_validity(path: Path, data: bytes, now: datetime) -> None:
             "bad_signature", "is signed, but says no valid_until date", path=path
         ) from error
     if now.astimezone(UTC).date() > until:
+        remedy = (
+            f"propose a new one (fineval baseline propose RUN --reason R -o "
+            f"{shlex.quote(str(path))}) and sign it: "
+            if namespace == NAMESPACE
+            else ""
+        )
         raise SignoffError(
             "expired",
-            f"expired: it was valid until {until}; propose a new one (fineval baseline propose "
-            f"RUN --reason R -o {shlex.quote(str(path))}) and sign it: " + _sign_command(path),
+            f"expired: it was valid until {until}; {remedy}{_sign_command(path, namespace)}",
             path=path,
         )
 

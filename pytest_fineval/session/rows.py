@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
-from pytest_fineval.gate.verdict import Verdict
-from pytest_fineval.report.summary import Row, rows
+if TYPE_CHECKING:
+    from pytest_fineval.gate.verdict import Verdict
+    from pytest_fineval.report.summary import Row
 
 FILE = "fineval-gate"
 """Node ids of gate rows are `fineval-gate::CHECK`."""
@@ -19,6 +22,9 @@ STATUS: dict[str, tuple[str, str, tuple[str, dict[str, bool]]]] = {
 }
 """Category, letter and word of a row by its outcome."""
 
+WAIVED = ("waived", "V", ("WAIVED", {"yellow": True}))
+"""A row that would stop the deployment, were there no signed waiver of the verdict."""
+
 
 def emit(session: pytest.Session, verdict: Verdict) -> None:
     """Send the verdict through pytest's own reporting, from the controller's run loop.
@@ -27,6 +33,8 @@ def emit(session: pytest.Session, verdict: Verdict) -> None:
     plugins that keep those books (and the session, which counts failures) do not hear of them,
     and the failures are added by hand: pytest then exits 1 by itself.
     """
+    from pytest_fineval.report.summary import rows  # with numpy: only for who has a verdict
+
     manager = session.config.pluginmanager
     deaf = [
         plugin
@@ -52,7 +60,10 @@ def status(report: pytest.TestReport) -> tuple[str, str, object] | None:
     outcome = getattr(report, "fineval_row", None)
     if outcome is None:
         return None
-    return STATUS[outcome] if report.when == "call" else ("", "", "")
+    if report.when != "call":
+        return "", "", ""
+    word = STATUS[outcome]
+    return WAIVED if word[0] == "failed" and report.passed else word
 
 
 def _report(
