@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from pytest_fineval import __version__
-from pytest_fineval.cli import baseline, compare, data, gate, lock, scoring
+from pytest_fineval.cli import baseline, compare, data, gate, lock, scoring, waive
 from pytest_fineval.cli.common import USAGE_ERROR, Command, Parser
 from pytest_fineval.errors import InputError, MeasurementError
 
@@ -36,6 +36,7 @@ def _parser() -> argparse.ArgumentParser:
     gate.add_gate(commands)
     compare.add_compare(commands)
     baseline.add_baseline(commands)
+    waive.add_waive(commands)
     lock.add_lock(commands)
     data.add_import(commands)
     data.add_demo(commands)
