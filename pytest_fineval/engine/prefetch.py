@@ -8,10 +8,12 @@ started but not yet consumed, so that a stop wastes a bounded number of paid cal
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import heapq
 import threading
-from collections import deque
 from collections.abc import Coroutine, Hashable, Iterable
 from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -19,15 +21,24 @@ from pytest_fineval.clients.base import Answer, Client, Request, failed
 
 T = TypeVar("T")
 
+CLOSE_S = 5.0
+"""How long clients may take to close."""
+
 
 @dataclass(frozen=True)
 class Job:
-    """One call to make: `key` is what it will be asked for by."""
+    """One call to make.
+
+    Attributes:
+        key: what it will be asked for by.
+        turn: its place in the order in which jobs will be asked for.
+    """
 
     key: Hashable
     client: Client
     request: Request
     sample: int
+    turn: int = 0
 
 
 class Prefetcher:
@@ -43,7 +54,8 @@ class Prefetcher:
     def __init__(self, concurrency: int, window: int):
         self._concurrency = concurrency
         self._window = max(window, concurrency)
-        self._waiting: deque[Job] = deque()
+        self._waiting: list[tuple[int, int, Job]] = []  # a heap by turn
+        self._planned = 0
         self._jobs: dict[Hashable, Job] = {}
         self._started: dict[Hashable, Future[Answer]] = {}
         self._clients: dict[int, Client] = {}
@@ -53,10 +65,11 @@ class Prefetcher:
         self._thread.start()
 
     def plan(self, jobs: Iterable[Job]) -> None:
-        """Append jobs in the order in which they will be asked for, and start the first ones."""
+        """Add jobs, and start those whose turn comes first; more may be planned at any time."""
         for job in jobs:
             self._jobs[job.key] = job
-            self._waiting.append(job)
+            heapq.heappush(self._waiting, (job.turn, self._planned, job))
+            self._planned += 1
         self._fill()
 
     def is_planned(self, key: Hashable) -> bool:
@@ -92,17 +105,21 @@ class Prefetcher:
         self._waiting.clear()
         self._jobs.clear()
         try:
-            self._run(self._close_clients())
+            closing = asyncio.run_coroutine_threadsafe(self._close_clients(), self._loop)
+            closing.result(CLOSE_S)
+        except FutureTimeout:
+            # A client that blocks the loop or does not let go: the run does not wait for it.
+            closing.cancel()
         finally:
             self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join(timeout=10)
+            self._thread.join(timeout=1)
             if not self._loop.is_running():
                 self._loop.close()
 
     def _fill(self) -> None:
         while self._waiting and len(self._started) < self._window:
-            job = self._waiting.popleft()
-            if job.key in self._jobs:
+            _, _, job = heapq.heappop(self._waiting)
+            if self._jobs.get(job.key) is job:
                 self._start(job)
 
     def _start(self, job: Job) -> None:
@@ -122,7 +139,8 @@ class Prefetcher:
 
     async def _close_clients(self) -> None:
         for client in self._clients.values():
-            await client.close()
+            with contextlib.suppress(Exception):  # the answers are in; a close costs none of them
+                await client.close()
         await asyncio.sleep(0)  # lets cancelled calls end before the loop does
 
     def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,35 +17,47 @@ from pytest_fineval.clients.base import Answer, Client, Request, build_request
 from pytest_fineval.clients.callables import as_client
 from pytest_fineval.clients.factory import client_for, recorded
 from pytest_fineval.engine.budget import Budget
+from pytest_fineval.engine.cache import CachedClient, ResponseCache
 from pytest_fineval.engine.guard import guarded
 from pytest_fineval.engine.prefetch import Job, Prefetcher
+from pytest_fineval.gate.further import confirmation_samples, upheld
 from pytest_fineval.report.text import visible
 from pytest_fineval.session.collect import Ask
 from pytest_fineval.session.options import Options
 from pytest_fineval.settings import Settings
-from pytest_fineval.store.record import ItemStatus, Record, status_of, stored
+from pytest_fineval.store.record import ItemStatus, Key, Record, status_of, stored
 
 LOOK_AHEAD = 4
 """Window of started calls in units of the concurrency (measured: ENGINE, Prefetch)."""
+
+LEDGER, ANSWERS = "spend.jsonl", "answers.sqlite"
+"""Files of a run's folder beside its records: what calls cost, and answers not yet recorded."""
 
 NOT_RUN = frozenset({"cap_reached", "breaker_open"})
 """Client errors that mean the call was never made."""
 
 
+OWN_CLIENT = "answered by fineval_client"
+"""Note on a record that the project's fixture answered: it ends with its tests."""
+
+
 class Asker:
     """Answers items through their model's client, ahead of their turn."""
 
-    def __init__(self, settings: Settings, options: Options, *, ledger: Path, workers: int = 1):
+    def __init__(self, settings: Settings, options: Options, *, worker: int = 0, workers: int = 1):
         """
         Args:
-            ledger: the file over which all processes of the run share the spend cap.
-            workers: how many processes share the provider's limits.
+            worker: which of the processes this is, >= 0.
+            workers: how many processes share concurrency, provider limits and spend cap.
         """
-        cap = options.cap_usd
-        self._budget = None if cap is None or not options.live else Budget(ledger, cap)
-        self._workers = workers
         self._settings = settings
         self._options = options
+        self._workers = workers
+        more = worker % workers < options.concurrency % workers
+        self._concurrency = max(1, options.concurrency // workers + more)
+        self._folder: Path | None = None
+        self._kept: Mapping[Key, Record] = {}
+        self._store: ResponseCache | None = None
         self._clients: dict[str, Client] = {}
         self._custom: dict[int, Client] = {}
         self._calls: Prefetcher | None = None
@@ -59,14 +73,35 @@ class Asker:
         for model in models:
             self._client(model)
 
-    def plan(self, asks: Iterable[Ask]) -> None:
-        """Start answering these items, in this order, with their model's own client."""
-        self._prefetcher.plan(self._job(ask, self._client(ask.model)) for ask in asks)
+    def begin(self, folder: Path, kept: Mapping[Key, Record]) -> None:
+        """The run's folder is open: calls may be made.
+
+        Args:
+            folder: where spend and answers are kept for all processes of the run.
+            kept: what a run that is resumed has measured already: it is not asked again.
+        """
+        self._folder = folder
+        self._kept = kept
+
+    @property
+    def begun(self) -> bool:
+        return self._folder is not None
+
+    def plan(self, turns: Iterable[tuple[int, Ask]], custom: Any = None) -> None:
+        """Start answering items ahead of their turn.
+
+        Args:
+            turns: the items with their place in the order of the run.
+            custom: what their `fineval_client` fixture returned; None for the configured client.
+        """
+        self._prefetcher.plan(
+            self._job(ask, custom, turn) for turn, ask in turns if ask.key not in self._kept
+        )
 
     @property
     def _prefetcher(self) -> Prefetcher:
         if self._calls is None:
-            concurrency = self._options.concurrency
+            concurrency = self._concurrency
             window = concurrency if self._options.stops_early else LOOK_AHEAD * concurrency
             self._calls = Prefetcher(concurrency, window)
         return self._calls
@@ -78,6 +113,8 @@ class Asker:
             custom: what the `fineval_client` fixture returned; None for the configured client.
             given: an answer that the test obtained itself.
         """
+        if ask.key in self._kept:
+            return self._kept[ask.key]
         request = self.request(ask)
         if given is None:
             answer = self._answer(ask, custom)
@@ -98,6 +135,7 @@ class Asker:
             request=request.digest,
             answer=answer,
             score=None if status == "not_run" else score,
+            note=OWN_CLIENT if custom is not None and given is None else None,
         )
 
     def request(self, ask: Ask) -> Request:
@@ -114,19 +152,21 @@ class Asker:
         if self._calls is not None:
             self._calls.close()
             self._calls = None
+        if self._store is not None:
+            self._store.close()
+            self._store = None
 
     def _answer(self, ask: Ask, custom: Any) -> Answer:
-        if custom is not None:
-            return self._prefetcher.ask(self._job(ask, self._own(custom, ask.model)))
         if self._prefetcher.is_planned(ask.key):
             return self._prefetcher.take(ask.key)
-        return self._prefetcher.ask(self._job(ask, self._client(ask.model)))
+        return self._prefetcher.ask(self._job(ask, custom, 0))
 
-    def _job(self, ask: Ask, client: Client) -> Job:
+    def _job(self, ask: Ask, custom: Any, turn: int) -> Job:
+        client = self._client(ask.model) if custom is None else self._own(custom, ask.model)
         request = self.request(ask)
         if self._options.record != "none":
             self._case_of[request.digest] = ask.planned.id
-        return Job(ask.key, client, request, ask.sample)
+        return Job(ask.key, client, request, ask.sample, turn)
 
     def _client(self, model: str) -> Client:
         if model not in self._clients:
@@ -141,14 +181,31 @@ class Asker:
         return self._clients[model]
 
     def _guarded(self, model: str, client: Client) -> Client:
-        """Limits, retries and the spend cap around a live client."""
-        return guarded(
-            client,
-            self._settings.model(model),
-            self._settings.run,
-            budget=self._budget,
-            workers=self._workers,
-        )
+        """Limits, retries, spend cap and the run's cache around a live client."""
+        settings = self._settings.model(model)
+        cap = self._options.cap_usd if self._options.live else None
+
+        def limited(budget: Budget | None, shared: Path | None = None) -> Client:
+            run = self._settings.run
+            workers = self._workers
+            return guarded(client, settings, run, budget=budget, workers=workers, shared=shared)
+
+        # Refuses a model without a price now; the ledger is in the run's folder, which is not
+        # open yet.
+        limited(None if cap is None else Budget(Path(tempfile.gettempdir()) / "fineval", cap))
+
+        def in_run(folder: Path) -> Client:
+            budget = None if cap is None else Budget(folder / LEDGER, cap)
+            adapter = f"{settings.client} {settings.base_url or ''}"
+            shared = folder if self._workers > 1 else None
+            return CachedClient(limited(budget, shared), self._cache(folder), adapter)
+
+        return _InRun(in_run, lambda: self._folder)
+
+    def _cache(self, folder: Path) -> ResponseCache:
+        if self._store is None:
+            self._store = ResponseCache(folder / ANSWERS)
+        return self._store
 
     def _own(self, custom: Any, model: str) -> Client:
         """The user's `fineval_client` as a Client, recorded when the run records."""
@@ -178,6 +235,33 @@ class Asker:
         return answer.model_copy(update={"text": text, "error": error})
 
 
+def can_ask_again(record: Record) -> bool:
+    """Can a configured client still answer this after the tests have ended?"""
+    brought = record.answer is not None and record.answer.source == "test"
+    return not brought and record.note != OWN_CLIENT
+
+
+class _InRun:
+    """A client that is made with its first call: only then is the run's folder known."""
+
+    def __init__(self, make: Callable[[Path], Client], folder: Callable[[], Path | None]):
+        self._make = make
+        self._folder = folder
+        self._client: Client | None = None
+
+    async def answer(self, request: Request, sample: int) -> Answer:
+        if self._client is None:
+            folder = self._folder()
+            if folder is None:
+                raise RuntimeError("asked before the run began")
+            self._client = self._make(folder)
+        return await self._client.answer(request, sample)
+
+    async def close(self) -> None:
+        if self._client is not None:
+            await self._client.close()
+
+
 def _secrets(settings: Settings) -> list[tuple[str, str]]:
     names = {model.api_key_env for model in settings.models.values() if model.api_key_env}
     return [(name, os.environ[name]) for name in sorted(names) if os.environ.get(name)]
@@ -186,12 +270,13 @@ def _secrets(settings: Settings) -> list[tuple[str, str]]:
 class Fineval:
     """The `fineval` fixture: what a test function can do with its case."""
 
-    def __init__(self, ask: Ask, asker: Asker, custom: Any, strict: bool):
+    def __init__(self, ask: Ask, asker: Asker, custom: Any, options: Options):
         self._ask = ask
         self._asker = asker
         self._custom = custom
-        self._strict = strict
+        self._options = options
         self.record: Record | None = None
+        self.confirming: list[Record] = []
 
     @property
     def candidate(self) -> Candidate:
@@ -210,19 +295,36 @@ class Fineval:
 
         Raises:
             RuntimeError: called twice: a case has one record.
-            pytest.fail.Exception: the case is not right and is `must_pass` (or the run strict).
+            pytest.fail.Exception: the run is strict and the case not right; or the case is
+                `must_pass` and two more samples did not show its failure to be noise. Among
+                several samples (`--fineval-repeat`) the gate judges by their majority instead.
         """
         if self.record is not None:
             raise RuntimeError(
                 "fineval.check() was called twice in one test: a case has one record"
             )
         self.record = self._asker.record(self._ask, self._custom, answer)
-        if self.record.status not in ("correct", "pending"):
-            if self._ask.planned.must_pass:
-                pytest.fail(self._explain("a must_pass case"), pytrace=False)
-            if self._strict:
-                pytest.fail(self._explain("--fineval-strict"), pytrace=False)
+        if self._ask.planned.must_pass and self._options.repeat == 1:
+            self._confirm(asked=answer is None)
+        if self._options.strict and self.record.status not in ("correct", "pending"):
+            pytest.fail(self._explain("--fineval-strict"), pytrace=False)
         return self.record
+
+    def _confirm(self, *, asked: bool) -> None:
+        """Ask a must-pass case that is not right twice more; most of the three decide."""
+        record = self.record
+        assert record is not None  # noqa: S101 - called with the record just made
+        if record.status == "correct":
+            return
+        if asked and record.status != "not_run":
+            # A pending score is known after the last item only: too late to ask then.
+            self.confirming = [
+                self._asker.record(replace(self._ask, sample=sample), self._custom)
+                for sample in confirmation_samples(self._options.repeat)
+            ]
+        pending = any(one.status == "pending" for one in (record, *self.confirming))
+        if not pending and not upheld([record], self.confirming, record.case.pass_mark):
+            pytest.fail(self._explain("a must_pass case"), pytrace=False)
 
     def _explain(self, rule: str) -> str:
         record, gold = self.record, self._ask.located.case.gold
@@ -235,6 +337,9 @@ class Fineval:
             lines.append(f"  answer:   {visible(answer.text, 200)}")
         if score is not None and answer is not None and answer.error is None:
             lines.append(f"  read:     {visible(str(score.parsed), 80)} ({score.failure or 'ok'})")
+        if self.confirming:
+            again = ", ".join(one.status.replace("_", " ") for one in self.confirming)
+            lines.append(f"  again:    {again}")
         lines.append(f"  expected: {visible(str(gold.answer), 80)} {gold.unit or ''}".rstrip())
         where = self._ask.located
         lines.append(f"  case:     {where.path.name}:{where.line}")

@@ -3,31 +3,39 @@
 from __future__ import annotations
 
 import os
-import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_fineval.errors import InputError
-from pytest_fineval.report import terminal
-from pytest_fineval.report.summary import summarize
 from pytest_fineval.session import rows
-from pytest_fineval.session.ask import Asker, Fineval
-from pytest_fineval.session.collect import Ask, Collector, Plan, item_id
-from pytest_fineval.session.controller import Controller
+from pytest_fineval.session.collect import Ask, Collector, Plan, ask_of, item_id
 from pytest_fineval.session.options import Options, read
 from pytest_fineval.settings import Settings, load
 from pytest_fineval.store.record import Record
 from pytest_fineval.store.run import dumps
 
-HANDLE = pytest.StashKey[Fineval]()
+if TYPE_CHECKING:
+    # Imported where they are used: `--collect-only` needs none of them, a worker only the second.
+    from pytest_fineval.report.progress import Progress
+    from pytest_fineval.session.ahead import Ahead
+    from pytest_fineval.session.ask import Asker, Fineval
+    from pytest_fineval.session.controller import Controller
+    from pytest_fineval.session.exchange import Exchange
 
-RECORD, STATUS = "fineval_record", "fineval_status"
+HANDLE = pytest.StashKey["Fineval"]()
+
+RECORD, STATUS, NOTICE = "fineval_record", "fineval_status", "fineval_notice"
 """Attributes of a test report. pytest keeps extra attributes when a report travels from an xdist
 worker, as long as they are plain values; JUnit and other reporters do not see them."""
+
+TOLD = pytest.StashKey[str]()
+"""What the user is told about how an item was asked; travels on its report as NOTICE."""
+
+PENDING = "pending"
 
 LETTERS = {
     "correct": (".", {"green": True}),
@@ -50,13 +58,21 @@ class Session:
 
     def __init__(self, config: pytest.Config):
         self._config = config
-        self._worker: str | None = getattr(config, "workerinput", {}).get("workerid")
+        given = getattr(config, "workerinput", None)
+        self._exchange: Exchange | None = None
+        if given is not None:
+            from pytest_fineval.session.exchange import Exchange
+
+            self._exchange = Exchange.of_worker(given)
+        self._ahead: Ahead | None = None
+        self._progress: Progress | None = None
+        self._waiting: dict[str, list[pytest.TestReport]] = {}
+        self._notices: list[str] = []
         self._fault: InputError | None = None
         self._settings: Settings | None = None
         self._collector: Collector | None = None
         self._controller: Controller | None = None
         self._asker: Asker | None = None
-        self._scratch: tempfile.TemporaryDirectory[str] | None = None
         self._options: Options | None = None
         try:
             self._settings = load(config.rootpath)
@@ -87,49 +103,64 @@ class Session:
 
     def drop_empty(self, items: list[pytest.Item]) -> None:
         """pytest makes one skipped item of an empty suite; a split that takes no case is none."""
-        items[:] = [item for item in items if not _is_marked(item) or _ask(item) is not None]
+        items[:] = [item for item in items if ask_of(item) is not None or not _is_marked(item)]
 
     def collected(self, session: pytest.Session) -> None:
         """The end of collection: faults end the run here, before anything is asked."""
         if self._settings and self._options and not self._config.option.collectonly:
+            if self._collector is not None:
+                self._collector.check()
             self._asker = self._new_asker(self._settings, self._options)
             self._prepare(session)
-        plan = self._plan(session)
-        if self._worker is not None:
-            folder = Path(self._config.workerinput["fineval_exchange"])  # type: ignore[attr-defined]  # set by xdist
-            temporary = folder.parent / f"{folder.name}.{self._worker}"
-            temporary.write_text(plan.model_dump_json(), encoding="utf-8")
-            temporary.replace(folder / f"{self._worker}.json")
-        elif plan.problems:
-            raise pytest.UsageError(_invalid("\n".join(plan.problems)))
+        if self._exchange is not None:
+            self._exchange.leave(self._plan(session))
+        elif self._collector is None or self._collector.problems:
+            raise pytest.UsageError(_invalid("\n".join(self._plan(session).problems)))
 
     # The run.
 
     def begin(self, session: pytest.Session) -> None:
         """Before the first item: open the run (one process) and start asking."""
-        if self._config.option.collectonly:
+        if self._config.option.collectonly or self._exchange is not None:
             return
         plan = self._plan(session)
         if not plan.wanted and not plan.problems:
             return
-        if self._worker is None:
-            self._open(plan)
-            if self._asker is not None:
-                self._asker.plan(_plain_asks(session))
+        self._open(plan)
+        if self._asker is not None and self._controller is not None and self._controller.folder:
+            from pytest_fineval.session.ahead import Ahead
 
-    def begin_from(self, folder: Path) -> None:
+            self._asker.begin(self._controller.folder, self._controller.kept)
+            self._ahead = Ahead(session.items, self._asker, hands=1)
+            self._ahead.begin()
+
+    def begin_from(self, exchange: Exchange) -> None:
         """The controller of an xdist run: open the run with what a worker collected."""
-        plans = sorted(folder.glob("*.json"))
-        plan = Plan.model_validate_json(plans[0].read_text(encoding="utf-8"))
+        plan = exchange.plan()
         if plan.wanted or plan.problems:
             self._open(plan)
+        if self._controller is not None and self._controller.folder is not None:
+            exchange.open_run(self._controller.folder, resumed=bool(self._controller.kept))
+            dist = self._config.getoption("dist", "no")
+            if dist != "load":
+                self._notices.append(
+                    f"--dist {dist} may give any case to any worker, so that none is asked ahead "
+                    "of its turn; --dist load (what -n does by itself) is faster"
+                )
 
     @contextmanager
     def handle(self, item: pytest.Item, ask: Ask, custom: Any) -> Generator[Fineval, None, None]:
         """The `fineval` fixture of one item."""
         if self._asker is None or self._options is None:
             pytest.fail("the fineval run has not begun", pytrace=False)
-        handle = item.stash[HANDLE] = Fineval(ask, self._asker, custom, self._options.strict)
+        from pytest_fineval.session.ask import Fineval
+
+        ahead = self._ahead or self._join(item.session, self._asker)
+        notice = ahead.reached(item, ask, custom)
+        if notice is not None and notice not in self._notices:
+            self._notices.append(notice)
+            item.stash[TOLD] = notice
+        handle = item.stash[HANDLE] = Fineval(ask, self._asker, custom, self._options)
         try:
             yield handle
         finally:
@@ -138,19 +169,33 @@ class Session:
     def attach(self, item: pytest.Item, report: pytest.TestReport) -> None:
         """Put the item's record on its report, once, whatever became of the test."""
         over = report.when == "call" or (report.when == "setup" and not report.passed)
-        ask = _ask(item) if over else None
+        ask = ask_of(item) if over else None
         if ask is None:
             return
+        if report.when == "setup" and self._asker is not None:
+            self._asker.drop(ask)  # nobody will take its answer
         handle = item.stash.get(HANDLE, None)
         record = (handle.record if handle else None) or _unchecked(ask, report)
-        setattr(report, RECORD, dumps(record))
+        confirming = handle.confirming if handle else []
+        setattr(report, RECORD, "\n".join(dumps(one) for one in (record, *confirming)))
         setattr(report, STATUS, record.status)
+        if TOLD in item.stash:
+            setattr(report, NOTICE, item.stash[TOLD])
 
     def receive(self, report: pytest.TestReport) -> None:
-        """On the controller: keep the record that a report brings."""
-        line = getattr(report, RECORD, None)
-        if line is not None and self._controller is not None:
-            self._controller.receive(Record.model_validate_json(line))
+        """On the controller: keep the records that a report brings, a line each."""
+        lines = getattr(report, RECORD, None)
+        controller = self._controller
+        if lines is None or controller is None:
+            return
+        notice = getattr(report, NOTICE, None)
+        if notice is not None and notice not in self._notices:
+            self._notices.append(notice)
+        for line in lines.split("\n"):
+            record = Record.model_validate_json(line)
+            controller.receive(record)
+            if record.status == "pending":
+                self._waiting.setdefault(str(record.key), []).append(report)
 
     def teststatus(self, report: pytest.TestReport) -> Any:
         """Letter and word of an item or a gate row; None leaves it to pytest."""
@@ -168,22 +213,44 @@ class Session:
         if self._asker is not None:
             self._asker.close()
             self._asker = None
-        if self._scratch is not None:
-            self._scratch.cleanup()
-            self._scratch = None
         controller = self._controller
         if controller is None or controller.manifest is None:
             return
         stopped = _why_stopped(stop, len(controller.records), controller.total)
-        rows.emit(session, controller.finish(stopped))
+        verdict = controller.finish(stopped, self._ask_again)
+        self._settle_waiting(controller)
+        rows.emit(session, verdict)
+
+    def _settle_waiting(self, controller: Controller) -> None:
+        """Count items whose score had to wait under the word that they ended with."""
+        reporter = self._config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is None:
+            return
+        for record in controller.records.values():
+            for report in self._waiting.pop(str(record.key), ()):
+                listed = reporter.stats.get(PENDING, [])
+                if report.passed and record.status != PENDING and report in listed:
+                    listed.remove(report)
+                    setattr(report, STATUS, record.status)
+                    word = record.status.replace("_", " ")
+                    reporter.stats.setdefault(word, []).append(report)
+        if not reporter.stats.get(PENDING, True):
+            del reporter.stats[PENDING]
 
     # What a person reads.
 
     def summarize(self, reporter: pytest.TerminalReporter) -> None:
         """The `fineval` section of the terminal."""
         controller = self._controller
-        if controller is None or controller.verdict is None or controller.manifest is None:
+        if controller is None or controller.manifest is None:
             return
+        if controller.verdict is None:
+            reporter.write_sep("=", "fineval")
+            reporter.write_line(f"stopped before it could be judged: {controller.folder}")
+            return
+        from pytest_fineval.report import terminal
+        from pytest_fineval.report.summary import summarize
+
         assert self._options is not None  # noqa: S101 - a controller exists only with options
         summary = summarize(
             controller.verdict,
@@ -191,7 +258,7 @@ class Session:
             list(controller.records.values()),
             controller.baseline_answers(),
             controller.folder,
-            controller.notices,
+            [*controller.notices, *self._notices],
         )
         terminal.write(summary, reporter, show=self._options.show)
 
@@ -199,21 +266,53 @@ class Session:
         """The last line of the terminal names the verdict and its cause."""
         reporter = session.config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None and self._controller and self._controller.verdict:
+            from pytest_fineval.report import terminal
+
             terminal.write_verdict(self._controller.verdict, reporter)
 
+    def _ask_again(self, asks: Sequence[Ask]) -> list[Record]:
+        """Ask after the last item: a second look, in the one process or on the xdist controller."""
+        from pytest_fineval.session.ask import Asker
+
+        assert self._settings is not None  # noqa: S101 - a controller exists only with these
+        assert self._options is not None  # noqa: S101
+        if self._controller is None or self._controller.folder is None:
+            raise RuntimeError("asked again before the run began")
+        asker = Asker(self._settings, self._options)
+        asker.begin(self._controller.folder, self._controller.kept)
+        try:
+            asker.plan(enumerate(asks))
+            return [asker.record(ask) for ask in asks]
+        finally:
+            asker.close()
+
+    def _join(self, session: pytest.Session, asker: Asker) -> Ahead:
+        """A worker reaches its first case: the run is open by now, and dealt."""
+        from pytest_fineval.session.ahead import Ahead
+
+        if self._exchange is None:
+            pytest.fail("the fineval run has not begun", pytrace=False)
+        run = self._exchange.run()
+        asker.begin(run.folder, run.kept())
+        self._ahead = Ahead(session.items, asker, self._exchange.hands())
+        return self._ahead
+
     def _new_asker(self, settings: Settings, options: Options) -> Asker:
-        if self._worker is None:
-            self._scratch = tempfile.TemporaryDirectory(prefix="fineval-")
-            return Asker(settings, options, ledger=Path(self._scratch.name) / "spend")
-        given = self._config.workerinput  # type: ignore[attr-defined]  # set by xdist
-        ledger = Path(given["fineval_exchange"]) / "spend"
-        return Asker(settings, options, ledger=ledger, workers=given["workercount"])
+        from pytest_fineval.session.ask import Asker
+
+        if self._exchange is None:
+            return Asker(settings, options)
+        return Asker(
+            settings, options, worker=self._exchange.worker, workers=self._exchange.workers
+        )
 
     def _prepare(self, session: pytest.Session) -> None:
         if self._asker is None or self._collector is None:
             return
         try:
-            self._asker.prepare(dict.fromkeys(ask.model for ask in _plain_asks(session)))
+            from pytest_fineval.session.ahead import configured_models
+
+            self._asker.prepare(configured_models(session.items))
         except InputError as error:
             self._collector.problem(str(error))
 
@@ -222,6 +321,8 @@ class Session:
             raise pytest.UsageError(_invalid(str(self._fault)))
         assert self._settings is not None  # noqa: S101 - without settings there is a fault
         assert self._options is not None  # noqa: S101
+        from pytest_fineval.session.controller import Controller
+
         self._controller = Controller(self._settings, self._options)
         try:
             self._controller.begin(plan, _asked_for(self._config))
@@ -232,29 +333,12 @@ class Session:
     def _plan(self, session: pytest.Session) -> Plan:
         if self._collector is None:
             return Plan(problems=(str(self._fault),))
-        return self._collector.plan(sum(_ask(item) is not None for item in session.items))
+        items = enumerate(session.items)
+        return self._collector.plan([i for i, item in items if ask_of(item) is not None])
 
 
 def _is_marked(item: pytest.Item) -> bool:
     return item.get_closest_marker("fineval") is not None
-
-
-def _ask(item: pytest.Item) -> Ask | None:
-    callspec = getattr(item, "callspec", None)
-    ask = callspec.params.get("fineval") if callspec else None
-    return ask if isinstance(ask, Ask) else None
-
-
-def _plain_asks(session: pytest.Session) -> Generator[Ask, None, None]:
-    """What the configured clients will be asked, in order: not the items whose folder brings a
-    `fineval_client` of its own, which then stands behind the plugin's in the list."""
-    for item in session.items:
-        ask = _ask(item)
-        info = getattr(item, "_fixtureinfo", None)
-        if ask is not None and info is not None:
-            definitions = info.name2fixturedefs.get("fineval_client", ())
-            if len(definitions) == 1:
-                yield ask
 
 
 def _unchecked(ask: Ask, report: pytest.TestReport) -> Record:

@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO
 
+from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
 from pytest_fineval.cases.model import json_line
@@ -24,6 +24,11 @@ from pytest_fineval.store.manifest import Manifest
 from pytest_fineval.store.record import ItemStatus, Key, Record, StoredScore
 
 MANIFEST, RECORDS, VERDICT = "manifest.json", "records.jsonl", "verdict.json"
+
+RUNS = Path(".fineval") / "runs"
+"""Where runs are kept, relative to the project's root."""
+
+LOCK = ".lock"
 
 
 class Amendment(Frozen):
@@ -62,22 +67,33 @@ def new_run_id(now: datetime | None = None) -> str:
 
 
 class RunWriter:
-    """The only writer of a run's folder (ENGINE, Records): lives in the controller.
+    """The only writer of a run's folder (ENGINE, Records): lives in the controller."""
 
-    Raises:
-        InputError: the folder cannot be made or written, or already holds another run.
-    """
+    def __init__(self, folder: Path, *, begun: bool = False):
+        """
+        Args:
+            begun: the folder holds a run that is resumed.
 
-    def __init__(self, folder: Path):
+        Raises:
+            InputError: the folder cannot be made or written, another process writes it, or it
+                holds another run.
+        """
         self.folder = folder
+        self._whole = 0
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            if (folder / RECORDS).exists():
+            self._lock = FileLock(folder / LOCK)
+            self._lock.acquire(blocking=False)
+            if (folder / RECORDS).exists() and not begun:
+                self._lock.release()
                 raise InputError(
                     "already holds a run's records; name another folder with --fineval-run",
                     path=folder,
                 )
-            self._records: IO[str] = (folder / RECORDS).open("x", encoding="utf-8")
+            self._records = (folder / RECORDS).open("ab", buffering=0)
+            self._whole = self._records.tell()
+        except Timeout:
+            raise InputError("is being written by another process", path=folder) from None
         except OSError as error:
             raise InputError(
                 f"the run folder cannot be written ({error.strerror}); "
@@ -85,17 +101,49 @@ class RunWriter:
                 path=folder,
             ) from error
 
+    @classmethod
+    def resume(cls, folder: Path, kept: Iterable[Record]) -> RunWriter:
+        """Go on in the folder of a run that was cut short.
+
+        Args:
+            kept: its records that stand, amendments applied; whatever else the file holds (half a
+                line, calls that were not made) goes.
+
+        Raises:
+            InputError: as for a new run.
+        """
+        writer = cls(folder, begun=True)
+        writer._records.close()
+        text = "".join(dumps(record) + "\n" for record in kept)
+        write_atomically(folder / RECORDS, text)
+        writer._records = (folder / RECORDS).open("ab", buffering=0)
+        writer._whole = writer._records.tell()
+        return writer
+
     def manifest(self, manifest: Manifest) -> None:
         """Write (or rewrite) the manifest atomically."""
         write_atomically(self.folder / MANIFEST, manifest.model_dump_json(indent=1) + "\n")
 
     def append(self, line: Record | Amendment) -> None:
-        """Append one line and flush it to the operating system."""
-        self._records.write(dumps(line) + "\n")
-        self._records.flush()
+        """Append one line and flush it to the operating system.
+
+        Raises:
+            OSError: it could not be written whole; nothing of it stays in the file.
+        """
+        data = (dumps(line) + "\n").encode()
+        done = 0
+        try:
+            while done < len(data):
+                done += self._records.write(data[done:])
+        except OSError:
+            if done:
+                self._records.truncate(self._whole)
+            raise
+        self._whole += len(data)
 
     def close(self) -> None:
         self._records.close()
+        self._lock.release()
 
 
 def dumps(line: Frozen) -> str:
