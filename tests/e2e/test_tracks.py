@@ -182,7 +182,7 @@ def imported(pytester, request):
         "import", track, str(shared(source)), "-o", "evals/cases/imported.jsonl",
         "--predictions", str(shared(predictions)), "--recordings", "evals/recordings",
     )  # fmt: skip
-    project.models = [path.stem for path in (project.root / "evals" / "recordings").iterdir()]
+    project.models = [path.stem for path in (project.root / "evals" / "recordings").glob("*.jsonl")]
     return project
 
 
