@@ -81,7 +81,7 @@ def stated_value(text: str, locale: str = "en", *, answer: bool = False) -> Deci
 def stated(text: str, locale: str = "en", *, answer: bool = False) -> Stated | None:
     """As `stated_value`, with the place of the number."""
     offset = max(0, len(text) - MOST_CHARACTERS)
-    text = _prepared(text[offset:], locale)
+    text = prepared(text[offset:], locale)
     start = 0
     for sign in _EQUALITY.finditer(text):
         start = sign.end()
@@ -115,7 +115,7 @@ def results(
         yield reading
 
 
-def _prepared(text: str, locale: str) -> str:
+def prepared(text: str, locale: str) -> str:
     """The text with references to steps blanked out; the length stays the same.
 
     A space between one digit group and three more digits groups in any language. Russian groups with spaces, never with points: a lone point there is a decimal one, which the
