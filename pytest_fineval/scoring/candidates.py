@@ -7,6 +7,7 @@ the model itself marked as its answer is read by `pick_marked`, free text by `pi
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -239,8 +240,9 @@ def _is_range(text: str, first: Candidate, gap: str) -> bool:
 def pick_marked(text: str, located: Located, pool: list[Candidate], ask: Ask) -> Pick | None:
     """Stage 4 read: the value that a marked text commits to; None when it holds no value."""
     stage = located.stage
+    places = [candidate.reading.at for candidate in pool]
     for start, end in sentences(text, located.start, located.end):
-        here = [c for c in pool if start <= c.reading.at < end]
+        here = pool[bisect_left(places, start) : bisect_left(places, end)]
         if not any(c.fits and not c.label for c in here):
             if noise.non_answer(text[start:end]):
                 break
@@ -327,12 +329,14 @@ def _labelled(text: str, pool: list[Candidate], ask: Ask) -> Candidate | None:
     """Stage 5: the value bound to the last `label: / was / is / =`."""
     if ask.label is None:
         return None
+    places = [candidate.reading.at for candidate in pool]
     for match in reversed(list(ask.label.finditer(text))):
         stop = text.find("\n", match.end())
         span = next(sentences(text, match.end(), len(text) if stop < 0 else stop), None)
         if span is None:
             continue
-        here = [c for c in pool if span[0] <= c.reading.at < span[1] and c.fits and not c.label]
+        near = pool[bisect_left(places, span[0]) : bisect_left(places, span[1])]
+        here = [c for c in near if c.fits and not c.label]
         chained = _chain(here, ask)
         if chained is not None:
             return chained

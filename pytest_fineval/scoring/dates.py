@@ -85,21 +85,21 @@ _ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "final": 4, "last
              "1st": 1, "2nd": 2, "3rd": 3, "4th": 4}  # fmt: skip
 _MONTH = r"(?:" + "|".join(sorted(map(re.escape, _MONTHS), key=len, reverse=True)) + r")(?!\w)\.?"
 _YEAR = r"(?:1[5-9]|2[0-4])\d{2}"
-_FISCAL = r"(?:FY|F\.Y\.|fiscal(?:\s+year)?|financial\s+year|A\.?Y\.?)"
+_FISCAL = r"(?:FY|F\.Y\.|fiscal(?:\s{1,3}year)?|financial\s{1,3}year|A\.?Y\.?)"
 _DATE = re.compile(
     rf"""
     (?<![\d.,$€£₹])(?P<iso_y>{_YEAR})(?P<iso_s>[-/. ])(?P<iso_m>\d{{1,2}})(?P=iso_s)(?P<iso_d>\d{{1,2}})(?:[T ]\d{{2}}:[\d:.]{{2,15}}(?:Z|[+-]\d{{2}}:?\d{{2}})?|(?!\d))
     |(?<!\d)(?P<compact>(?:19|20)\d{{2}}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01]))(?!\d)
-    |(?<![\w])(?P<mdy_m>{_MONTH})\s*(?P<mdy_d>\d{{1,2}})(?:st|nd|rd|th)?(?!\d)(?:(?:\s*,\s*|\s+)(?P<mdy_y>{_YEAR})(?!\d))?
-    |(?<![\d.,/])(?P<dmy_d>\d{{1,2}})(?:st|nd|rd|th|er|\.)?(?:\s+day)?\s*(?:of\s+)?[-/ ]?(?P<dmy_m>{_MONTH})(?:\s*,?\s*[-/ ]?\s*'?(?P<dmy_y>{_YEAR}|(?<=[-/'])\d\d)(?!\d))?
-    |(?<![\w])(?P<my_m>{_MONTH})(?:\s*,?\s*(?:of\s+)?|[-/])'?(?P<my_y>{_YEAR}|(?<=[-/'])\d\d)(?!\d)
+    |(?<![\w])(?P<mdy_m>{_MONTH})\s{{0,3}}(?P<mdy_d>\d{{1,2}})(?:st|nd|rd|th)?(?!\d)(?:(?:\s{{0,3}},\s{{0,3}}|\s{{1,3}})(?P<mdy_y>{_YEAR})(?!\d))?
+    |(?<![\d.,/])(?P<dmy_d>\d{{1,2}})(?:st|nd|rd|th|er|\.)?(?:\s{{1,3}}day)?\s{{0,3}}(?:of\s{{1,3}})?[-/ ]?(?P<dmy_m>{_MONTH})(?:\s{{0,3}},?\s{{0,3}}[-/ ]?\s{{0,3}}'?(?P<dmy_y>{_YEAR}|(?<=[-/'])\d\d)(?!\d))?
+    |(?<![\w])(?P<my_m>{_MONTH})(?:\s{{0,3}},?\s{{0,3}}(?:of\s{{1,3}})?|[-/])'?(?P<my_y>{_YEAR}|(?<=[-/'])\d\d)(?!\d)
     |(?<![\d.,/])(?P<num_a>\d{{1,2}})(?P<num_s>[-/.])(?P<num_b>\d{{1,2}})(?P=num_s)(?P<num_y>\d{{4}}|\d{{2}})(?![\d/])
     |(?<![\d.,])(?P<ym_y>{_YEAR})[-/](?P<ym_m>0[1-9]|1[0-2])(?![\d-])
     |(?<![\d/])(?P<sm_m>0?[1-9]|1[0-2])/(?P<sm_y>{_YEAR})(?!\d)
-    |(?<![\w])(?:(?:Q|quarter\s)(?P<q_a>\d)|(?P<q_b>[1-4])Q|(?P<q_w>first|second|third|fourth|final|last|1st|2nd|3rd|4th)(?:\s+fiscal)?[\s-]+quarter)
-        (?:\s*(?:of|in|,|-|/)?\s*(?:the\s+)?(?P<q_f>{_FISCAL}\s*)?'?(?P<q_y>{_YEAR}|\d{{2}})(?![\d.,%]\d?))?
-    |(?<![\w])(?P<yq_f>{_FISCAL}\s*)?(?P<yq_y>{_YEAR}|(?<=FY)\d\d)[\s-]*(?:Q(?P<yq_a>[1-4])|(?P<yq_b>[1-4])Q)(?!\w)
-    |(?<![\w])(?P<fy>{_FISCAL})\s*['-]?(?P<fy_a>{_YEAR}|\d{{2}})(?:\s?[-–/]\s?(?P<fy_b>{_YEAR}|\d{{2}}))?(?![\d])
+    |(?<![\w])(?:(?:Q|quarter\s)(?P<q_a>\d)|(?P<q_b>[1-4])Q|(?P<q_w>first|second|third|fourth|final|last|1st|2nd|3rd|4th)(?:\s{{1,3}}fiscal)?[\s-]{{1,3}}quarter)
+        (?:\s{{0,3}}(?:of|in|,|-|/)?\s{{0,3}}(?:the\s{{1,3}})?(?P<q_f>{_FISCAL}\s{{0,3}})?'?(?P<q_y>{_YEAR}|\d{{2}})(?![\d.,%]\d?))?
+    |(?<![\w])(?P<yq_f>{_FISCAL}\s{{0,3}})?(?P<yq_y>{_YEAR}|(?<=FY)\d\d)[\s-]{{0,3}}(?:Q(?P<yq_a>[1-4])|(?P<yq_b>[1-4])Q)(?!\w)
+    |(?<![\w])(?P<fy>{_FISCAL})\s{{0,3}}['-]?(?P<fy_a>{_YEAR}|\d{{2}})(?:\s?[-–/]\s?(?P<fy_b>{_YEAR}|\d{{2}}))?(?![\d])
     |(?<![\d.,$€£₹-])(?P<span_a>{_YEAR})\s?[-–/]\s?(?P<span_b>{_YEAR}|\d{{2}})(?![\d-])
     |(?<![\d.,$€£₹])(?P<y>{_YEAR})(?![\d%]|[.,]\d)
     """,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -20,9 +21,10 @@ _ATTEMPTS = 48
 
 _THINK = "think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis"
 _THINK_TAG = re.compile(rf"<(?P<close>/?)(?:antml:)?(?:{_THINK})\s*>", re.IGNORECASE)
+# Runs of blanks are bounded in all patterns: two of them side by side would try every split.
 _RUN_ON = re.compile(
-    r"\n[ \t]*(?:[*_#]{0,4}[ \t]*)(?:(?:next |new )?(?:question|problem|exercise)[ \t]*(?:\#?\d{0,4}[ \t]*[*_]{0,3}[ \t]*[:.)]|\#?\d{1,4}[ \t]*[*_]{0,3}[ \t]*(?=\n))"
-    r"|Q[ \t]*[*_]{0,3}:|(?:user|human)[ \t]*[*_]{0,3}:|<\|?(?:user|im_start|endoftext|eot_id)\|?>)",
+    r"\n[ \t]{0,16}(?:[*_#]{0,4}[ \t]{0,16})(?:(?:next |new )?(?:question|problem|exercise)[ \t]{0,16}(?:\#?\d{0,4}[ \t]{0,16}[*_]{0,3}[ \t]{0,16}[:.)]|\#?\d{1,4}[ \t]{0,16}[*_]{0,3}[ \t]{0,16}(?=\n))"
+    r"|Q[ \t]{0,16}[*_]{0,3}:|(?:user|human)[ \t]{0,16}[*_]{0,3}:|<\|?(?:user|im_start|endoftext|eot_id)\|?>)",
     re.IGNORECASE,
 )
 _INVISIBLE = re.compile(r"[\s\u200b-\u200f\u2060\ufeff]*")
@@ -43,12 +45,10 @@ _KIND_WORDS = {
     "date": "",
     "multi": r"",
 }
-_TAG = re.compile(
-    r"<(?P<tag>answer|final_answer|final)>(?P<text>.*?)</(?P=tag)>", re.DOTALL | re.IGNORECASE
-)
+_TAG = re.compile(r"<(?P<close>/?)(?P<tag>answer|final_answer|final)>", re.IGNORECASE)
 _CONNECTOR = (
-    r"(?:\s*\([^()\n]{0,40}\))?(?:\s+(?:to|for|in|of)\b[^.:=\n]{1,80}?)?"
-    r"(?:\s*\"?\s*(?:[:=：]+|->|→|[-–—](?=\s))\s*|\s+(?:is|was|are|would be|should be|comes to)(?=[\s:])(?:\s*:)?\s*(?:therefore|thus|approximately)?\s*)"
+    r"(?:\s{0,8}\([^()\n]{0,40}\))?(?:\s{1,8}(?:to|for|in|of)\b[^.:=\n]{1,80}?)?"
+    r"(?:\s{0,8}\"?\s{0,8}(?:[:=：]+|->|→|[-–—](?=\s))\s{0,8}|\s{1,8}(?:is|was|are|would be|should be|comes to)(?=[\s:])(?:\s{0,8}:)?\s{0,8}(?:therefore|thus|approximately)?\s{0,8})"
 )
 
 
@@ -267,9 +267,7 @@ def marked(view: View, options: CommonOptions, kind: str) -> Located | None:
     found: list[Located] = []
     text = view.text
     if "<" in text:
-        for match in _TAG.finditer(text):
-            if match.group("text").strip():
-                found.append(Located("tag", view, match.start("text"), match.end("text")))  # noqa: PERF401 (two sources feed one list)
+        found += [Located("tag", view, start, end) for start, end in _tagged(text)]
     if view.boxes:
         start, end = view.boxes[-1]
         found.append(Located("box", view, start, end))
@@ -284,6 +282,19 @@ def marked(view: View, options: CommonOptions, kind: str) -> Located | None:
         if not inner:
             return Located("marker", view, start, end)
     return found[0] if found else None
+
+
+def _tagged(text: str) -> Iterator[tuple[int, int]]:
+    """What stands between an answer tag and the next closing tag of its name, blanks left out."""
+    opened: dict[str, int] = {}
+    for match in _TAG.finditer(text):
+        name = match.group("tag").lower()
+        if not match.group("close"):
+            opened.setdefault(name, match.end())
+        elif name in opened:
+            start = opened.pop(name)
+            if text[start : match.start()].strip():
+                yield start, match.start()
 
 
 _MAY_MARK = re.compile(r"[Aa][Nn][Ss][Ww][Ee][Rr]|####")
@@ -353,7 +364,10 @@ def _scope(text: str, at: int, kind: str) -> tuple[int, int] | None:
     return start, end
 
 
+_FIELD_END = re.compile(r",\s{0,8}\"|\}")
+
+
 def _json_field_end(text: str, start: int, end: int) -> int:
     """The end of a field of JSON that is not well formed."""
-    match = re.compile(r",\s*\"|\}").search(text, start, end)
+    match = _FIELD_END.search(text, start, min(end, start + 4000))
     return match.start() if match else end

@@ -143,8 +143,9 @@ class Labels:
         text, at = self._text, reading.at
         if reading.digits > 2 or (reading.value or 0) > 20 or not _LIST_AFTER.match(text, reading.end - (text[reading.end - 1] == ")")):  # fmt: skip
             return False
-        lead = text[text.rfind("\n", 0, at) + 1 : at]
-        return not lead.strip(" \t-*•(#")
+        lead = text[max(0, at - 24) : at]
+        line = lead.rpartition("\n")[2]
+        return (len(line) < 24 or at == 24) and not line.strip(" \t-*•(#")
 
     def _continues(self, reading: Reading, year: bool) -> bool:
         """Whether it goes on with the label before: `Notes 3 and 4`, `June 30, 2023`, `2022-23`."""

@@ -28,7 +28,7 @@ class StepsScorer(NumericScorer):
 
     `gold.steps` is the rubric: `{"name", "value"}` each, with `unit`, `scale`, `abs_tol`, `rel_tol`
     and `words` where they differ from the case's own. With `step_weight` 0, the default, the
-    rubric is reported and the final answer alone decides.
+    rubric is reported and the final answer alone decides. Without a final answer the score is 0.
     """
 
     Options = StepsOptions
@@ -64,6 +64,8 @@ class StepsScorer(NumericScorer):
             correct=final.value == 1.0,
         )
         weight = self.options.step_weight
+        # A non-answer counts as 0, whatever the steps: the rubric grades answers only.
+        value = 0.0 if final.failure else (1 - weight) * final.value + weight * result.share
         details = {
             **final.details,
             "quantities": dict(result.stated),
@@ -76,7 +78,7 @@ class StepsScorer(NumericScorer):
             details["slip"] = f"{diagnosis.shown.expression} = {diagnosis.shown.worked_out:.10g}"
         return replace(
             final,
-            value=(1 - weight) * final.value + weight * result.share,
+            value=value,
             parts={
                 **final.parts,
                 "final": final.value,
