@@ -68,6 +68,7 @@ KNOWN: Mapping[str, FaultList] = {
             "(NExTplusplus/TAT-QA, issue 12)",
         },
     ),
+    "finchain": FaultList(name="finchain-faults", version=1, rules=("the final answer is null",)),
     "indiafinbench": FaultList(
         name="indiafinbench-faults",
         version=1,

@@ -9,6 +9,7 @@ from typing import Any
 
 from pytest_fineval.cases.model import Candidate, Case, Gold, ScorerSpec
 from pytest_fineval.tracks.base import Licence, Record, Track, build_case, unique
+from pytest_fineval.tracks.faults import TAG
 
 SYSTEM = {
     "en": (
@@ -29,46 +30,46 @@ FINAL_TOL = 0.05
 
 
 def build(records: Sequence[Record], *, track: str) -> list[Case]:
-    """Cases of the records that have a final answer, in order.
+    """A case a record, in order.
 
     `python_computation`, `solution`, `details` and `formula_latex` are text that nobody needs to
-    score a chain: they are not read.
+    score a chain: they are not read. A record without a final answer is flagged; a number is wrong
+    there, whatever it is.
 
     Raises:
         InputError: a field is missing, or an id stands twice.
     """
-    answered = [record for record in records if record.has("final_answer")]
-    return unique([_case(record, TRACKS[track]) for record in answered], answered)
-
-
-def left_out(records: Sequence[Record]) -> dict[str, int]:
-    """Records that are no cases, by reason."""
-    count = sum(not record.has("final_answer") for record in records)
-    return {"the final answer is null": count} if count else {}
+    return unique([_case(record, TRACKS[track]) for record in records], records)
 
 
 def _case(record: Record, track: Track) -> Case:
     seen, kept = record.only(track.candidate), record.only(track.gold)
     language = "ru" if track is TRACKS["rusfinchain"] else "en"
+    final = kept.need("final_answer", (int, float, type(None)))
+    tags = {
+        "language": language,
+        "task": record.need("domain"),
+        "difficulty": str(record.need("level", (str, int))),
+        "seed": str(record.need("seed", (str, int))),
+    }
+    options: dict[str, Any] = {"rel_tol": FINAL_TOL, "locale": language}
+    if final is None:
+        tags[TAG] = "the final answer is null"
+        options["unanswerable"] = True
     return build_case(
         record,
         id=str(record.need("id", (str, int))),
         category="reasoning",
         candidate=Candidate(question=seen.need("question")),
         gold=Gold(
-            answer=kept.need("final_answer", (int, float)),
+            answer=final,
             unit="number",
             steps=tuple(_step(record, step) for step in kept.need("steps", list)),
         ),
-        scorer=ScorerSpec(name=track.scorer, rel_tol=FINAL_TOL, locale=language),
+        scorer=ScorerSpec(name=track.scorer, **options),
         cluster=f"{record.need('domain')}/{record.need('topic')}",
         track=track.name,
-        tags={
-            "language": language,
-            "task": record.need("domain"),
-            "difficulty": str(record.need("level", (str, int))),
-            "seed": str(record.need("seed", (str, int))),
-        },
+        tags=tags,
     )
 
 

@@ -336,17 +336,27 @@ def test_finesse_takes_one_letter_and_refuses_a_gold_that_is_no_option(tmp_path)
 
 @pytest.mark.parametrize(("name", "word"), [("finchain", "Step"), ("rusfinchain", "Шаг")])
 def test_chains_keep_their_steps_as_gold_and_prescribe_the_run_settings(tmp_path, name, word):
-    null = CHAIN | {"id": "c-2", "final_answer": None}
-    done = import_track(name, lines(tmp_path / "x.jsonl", CHAIN, null), tmp_path / "c.jsonl")
+    done = import_track(name, lines(tmp_path / "x.jsonl", CHAIN), tmp_path / "c.jsonl")
     [case] = cases_of(tmp_path / "c.jsonl")
     assert case.gold.steps == ({"description": "шаг", "value": 7.44},)
-    assert entry_of(tmp_path)["counts"]["left_out"] == {"the final answer is null": 1}
     settings = "\n".join(models(done))
     for line in ("temperature = 0.1", "top_p = 0.9", "max_tokens = 1024", word):
         assert line in settings
     shown = case.candidate.model_dump_json()
     for secret in ("7.44", "solution text", "details text", "x^2", "c-1"):
         assert secret not in shown
+
+
+def test_a_chain_without_a_final_answer_is_flagged_and_counts_against_every_number(tmp_path):
+    null = CHAIN | {"id": "c-2", "final_answer": None}
+    source = lines(tmp_path / "x.jsonl", CHAIN, null)
+    import_track("rusfinchain", source, tmp_path / "c.jsonl")
+    case = cases_of(tmp_path / "c.jsonl")[1]
+    assert case.tags[TAG] == "the final answer is null"
+    assert case.gold.steps
+    assert prepare(case.scorer, case.gold).score("Ответ: 7,44").value == 0
+    import_track("rusfinchain", source, tmp_path / "c.jsonl", How(exclude="finchain-faults@1"))
+    assert [case.id for case in cases_of(tmp_path / "c.jsonl")] == ["c-1"]
 
 
 def test_a_russian_final_answer_is_read_with_its_comma(tmp_path):
