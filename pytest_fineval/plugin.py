@@ -51,6 +51,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="REF",
     )
     option(
+        "--fineval-plan",
+        "Hold the run to this registered plan; deviations are listed (fineval plan)",
+        metavar="FILE",
+    )
+    option(
         "--fineval-gate",
         "How to judge (default: smoke for the smoke split, else full)",
         choices=("smoke", "full", "deploy", "off"),
@@ -189,9 +194,17 @@ class RunHooks:
         self._session.attach(item, report)
         return report
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_logstart(self) -> Generator[None, None, None]:
+        self._session.clear_progress()
+        yield
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, None, None]:
+        self._session.clear_progress()
         self._session.receive(report)
+        yield
+        self._session.show_progress()
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> Any:
         return self._session.teststatus(report)

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from pytest_fineval import __version__
-from pytest_fineval.cli import baseline, compare, data, gate, lock, scoring, waive
+from pytest_fineval.cli import baseline, compare, data, gate, heldout, lock, plan, scoring, waive
 from pytest_fineval.cli.common import USAGE_ERROR, Command, Parser
 from pytest_fineval.errors import InputError, MeasurementError
 
@@ -38,6 +38,8 @@ def _parser() -> argparse.ArgumentParser:
     baseline.add_baseline(commands)
     waive.add_waive(commands)
     lock.add_lock(commands)
+    heldout.add_heldout(commands)
+    plan.add_plan(commands)
     data.add_import(commands)
     data.add_demo(commands)
     return parser

@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from pytest_fineval.gate import plan
 from pytest_fineval.gate.baseline import Baseline
 from pytest_fineval.gate.checks import Check, Outcome
 from pytest_fineval.gate.looks import Use, exit_code, look
@@ -146,6 +147,7 @@ def judge(
         exit_code=1 if mode == "deploy" else None,
         failures=failures(manifest, ordered),
         repeated=tuple(str(key) for key in sorted(set(repeated))),
+        notes=tuple(plan.notes(manifest, baseline)),
     )
     if base.cause or baseline is None or mode == "off":
         return base
@@ -159,7 +161,7 @@ def judge(
             "excluded": pairing.excluded,
             "policy_digest": baseline.policy.digest,
             "baseline_digest": baseline.digest,
-            "notes": (*notes, *_about_cases(manifest, pairing, mode)),
+            "notes": (*base.notes, *notes, *_about_cases(manifest, pairing, mode)),
         }
     )
     faults = [

@@ -22,6 +22,7 @@ from pytest_fineval.settings import Frozen, Settings
 from pytest_fineval.store.record import Key, PlannedCase
 
 if TYPE_CHECKING:
+    from pytest_fineval.gate.heldout import Gatekeeper
     from pytest_fineval.scoring.base import Scorer
 
 
@@ -89,6 +90,7 @@ class Plan(Frozen):
             after deselection (`-k`, `--lf`, node ids).
         problems: faults that make the run a usage error.
         notices: what a person should know and no verdict holds.
+        openings: lines of the held-out ledger that admit these cases.
     """
 
     planned: tuple[PlannedCase, ...] = ()
@@ -96,6 +98,7 @@ class Plan(Frozen):
     places: tuple[int, ...] = ()
     problems: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
+    openings: tuple[str, ...] = ()
 
     @property
     def wanted(self) -> int:
@@ -116,6 +119,8 @@ class Collector:
         self._problems: list[str] = []
         self._notices: list[str] = []
         self._files: list[Path] = []
+        self._keeper: Gatekeeper | None = None
+        self._closed: list[str] = []
 
     def suite(self, nodeid: str, folder: Path, names: tuple[object, ...]) -> list[Ask]:
         """The items of one test function.
@@ -172,6 +177,8 @@ class Collector:
                 self._problems.append(str(error))
         if not self._problems:
             self._check_ledger()
+        if self._closed and not self._chosen:
+            self._problems += self._closed
 
     def _check_ledger(self) -> None:
         """Changed, missing and repeated cases by cases.lock, where the project keeps one."""
@@ -192,7 +199,8 @@ class Collector:
             planned=tuple(entry.planned for entry in self._chosen),
             suites=self._suites,
             places=tuple(places),
-            notices=tuple(self._notices),
+            notices=(*self._notices, *self._closed),
+            openings=tuple(sorted(self._keeper.admitted)) if self._keeper else (),
         )
 
     def _asks(self, nodeid: str, found: list[Located]) -> list[Ask]:
@@ -213,6 +221,8 @@ class Collector:
             self._entries.append(entry)
             if not selects(self._options.split, case.splits):
                 continue
+            if self._options.split == "heldout" and not self._is_open(located):
+                continue
             self._chosen.append(entry)
             asks += [
                 Ask(entry, model, sample)
@@ -221,6 +231,25 @@ class Collector:
             ]
         files.raise_all(problems)
         return asks
+
+    def _is_open(self, located: Located) -> bool:
+        """May this held-out case be asked? One that was opened before stays closed, by name.
+
+        Raises:
+            InputError: it was never opened.
+        """
+        if self._keeper is None:
+            from pytest_fineval.gate.heldout import Gatekeeper  # only for who opens cases
+            from pytest_fineval.store.manifest import identity
+
+            root = self._settings.root
+            models = {name: identity(self._settings.model(name)) for name in self._options.models}
+            runs = root / ".fineval" / "runs"
+            self._keeper = Gatekeeper(root, models, self._options.trust_ref, runs)
+        why_not = self._keeper.refusal(located)
+        if why_not is not None:
+            self._closed.append(f"not asked: {why_not}")
+        return why_not is None
 
     def _relative(self, path: Path) -> str:
         path = path.resolve()

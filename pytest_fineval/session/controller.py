@@ -11,9 +11,12 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
+from pydantic import JsonValue
+
 from pytest_fineval.cases.model import digest
 from pytest_fineval.errors import InputError, MeasurementError
 from pytest_fineval.gate import baseline as baselines
+from pytest_fineval.gate import plan as plans
 from pytest_fineval.gate import ratchet, trust
 from pytest_fineval.gate.again import waived
 from pytest_fineval.gate.baseline import Baseline
@@ -134,6 +137,8 @@ class Controller:
             gate=self._options.gate,
             baseline=self._baseline_name(),
             trusted=self._trusted,
+            plan=self._registered(),
+            openings=plan.openings,
             settings_digest=digest(self._settings.model_dump(mode="json", exclude={"root"})),
             planned=plan.planned,
             suites=plan.suites,
@@ -254,6 +259,20 @@ class Controller:
         """Case -> (score, raw answer) of each of the baseline's samples; empty when it keeps no
         answers."""
         return self._before
+
+    def _registered(self) -> JsonValue:
+        """The plan that this run is held to, with a word when it may have been written after."""
+        path, root = self._options.plan, self._settings.root
+        if path is None:
+            return None
+        plan = plans.read(path)
+        try:
+            committed = trust.blob(trust.commit_of("HEAD", root), path, root)
+        except InputError:
+            committed = None
+        if committed is None or committed != path.read_bytes():
+            self._told(f"the plan {path.name} is not committed: nothing shows that it came first")
+        return plans.as_json(plan)
 
     def _baseline_name(self) -> str | None:
         path = self._options.baseline

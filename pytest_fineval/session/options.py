@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from pytest_fineval.cases.splits import Split
 from pytest_fineval.errors import InputError
-from pytest_fineval.gate import trust
 from pytest_fineval.settings import Settings
 from pytest_fineval.store.run import MANIFEST, RUNS
 
@@ -22,6 +21,10 @@ GateMode = Literal["smoke", "full", "deploy", "off"]
 RecordMode = Literal["none", "once", "new", "all"]
 
 
+GATE_OF: dict[Split, GateMode] = {"smoke": "smoke", "heldout": "off"}
+"""How a split is judged unless the command line says so; a baseline holds no held-out case."""
+
+
 @dataclass(frozen=True)
 class Options:
     """What the command line asks for, defaults filled in from the settings.
@@ -31,6 +34,7 @@ class Options:
         baseline: file to compare with; None when `--fineval-baseline none` or nothing is set.
         resume: folder of a run that was cut short, to be continued; None for a new run.
         trust_ref: git ref that policy, baseline, signers and ledger are read from.
+        plan: file of the registered plan that this run is held to.
         run_folder: where this run is kept; None until one is made.
         stops_early: `-x` or `--maxfail`: then calls are not started far ahead.
     """
@@ -41,6 +45,7 @@ class Options:
     candidate: str
     baseline: Path | None
     trust_ref: str | None
+    plan: Path | None
     live: bool
     record: RecordMode
     repeat: int
@@ -64,17 +69,18 @@ def read(config: pytest.Config, settings: Settings) -> Options:
     candidate, models = _models(settings, given("fineval_model"))
     trust_ref = given("fineval_trust_ref")
     # Under a trusted ref the change under test may not choose by what it is judged.
-    declared = trust.setting(trust_ref, settings.root, "baseline") if trust_ref else None
+    declared = _trusted_baseline(trust_ref, settings.root) if trust_ref else None
     baseline = given("fineval_baseline") or declared or settings.baseline
     folder = given("fineval_run")
     cap = given("fineval_cap")
     return Options(
         split=split,
-        gate=given("fineval_gate") or ("smoke" if split == "smoke" else "full"),
+        gate=given("fineval_gate") or GATE_OF.get(split, "full"),
         models=models,
         candidate=candidate,
         baseline=None if baseline in (None, "none") else settings.root / baseline,
         trust_ref=trust_ref,
+        plan=None if given("fineval_plan") is None else Path.cwd() / given("fineval_plan"),
         live=given("fineval_live"),
         record=given("fineval_record"),
         repeat=given("fineval_repeat"),
@@ -86,6 +92,13 @@ def read(config: pytest.Config, settings: Settings) -> Options:
         show=given("fineval_show"),
         stops_early=bool(config.getoption("maxfail", 0)),
     )
+
+
+def _trusted_baseline(ref: str, root: Path) -> str | None:
+    from pytest_fineval.gate import trust  # only for who trusts a ref
+
+    declared = trust.setting(ref, root, "baseline")
+    return None if declared is None else str(declared)
 
 
 def _resumed(settings: Settings, named: str | None, folder: str | None) -> Path | None:

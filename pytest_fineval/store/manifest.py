@@ -49,6 +49,8 @@ class Manifest(Frozen):
         split: `smoke`, `full`, `dev` or `heldout`.
         gate, baseline: how the run asked to be judged, and by which file (relative to the root).
         trusted: the commit that the file was read from; None for the working tree.
+        plan: the registered plan that the run is held to.
+        openings: lines of the held-out ledger under which its cases were asked.
     """
 
     format: int = 1
@@ -66,6 +68,8 @@ class Manifest(Frozen):
     gate: Literal["smoke", "full", "deploy", "off"] = "full"
     baseline: str | None = None
     trusted: str | None = None
+    plan: JsonValue = None
+    openings: tuple[str, ...] = ()
     settings_digest: str
     planned: tuple[PlannedCase, ...]
     suites: dict[str, tuple[str, ...]] = {}
