@@ -18,6 +18,10 @@ ORDER = ["Alder", "Birch", "Cedar"]
 TONES = ["positive", "negative", "neutral"]
 RISKS = ["credit", "market", "liquidity"]
 PROGRAM = "subtract(5, 3), divide(#0, 3)"
+RUBRIC = [
+    {"name": "net", "value": 5, "words": ["net"]},
+    {"name": "rate", "value": 2, "unit": "percent", "abs_tol": 0.5},
+]
 GENEROUS = {
     "accept_bare_ratio": True,
     "accept_base_units": True,
@@ -48,6 +52,8 @@ OWN = [
     bound("numeric", 1.2, unit="USD/share"),
     bound("numeric", None, {"unanswerable": True}, unit="INR", scale=1e7),
     bound("reasoning", 12, unit="bps"),
+    bound("steps", 12, {"step_weight": 0.5, "rel_tol": 0.005}, steps=RUBRIC, **USD),
+    bound("steps", 12.5, {"locale": "ru"}, steps=RUBRIC, unit="percent"),
     bound("label", "positive", labels=TONES),
     bound("label", "B", labels=["A", "B", "C"]),
     bound("label", "AA+", {"literal": True}, labels=["AAA", "AA+", "AA-"]),

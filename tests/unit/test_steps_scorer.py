@@ -62,6 +62,13 @@ def test_without_weight_the_final_answer_alone_decides():
     assert score(wrong, step_weight=0.4).value == pytest.approx(0.2)
 
 
+def test_without_a_final_answer_the_steps_earn_nothing():
+    found = score("The change is $13.9 million.\nAnswer: not enough information", step_weight=0.5)
+    assert found.value == 0.0
+    assert found.parts["steps"] == 0.5
+    assert found.failure is not None
+
+
 def test_a_wrong_answer_says_why():
     slip = score("Growth = 13.9 / 138.5 × 100 = 11.04%\nAnswer: 11.04%")
     assert slip.details["chain_cause"] == "arithmetic_slip"
