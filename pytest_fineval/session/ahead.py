@@ -77,7 +77,7 @@ def _source(item: pytest.Item) -> object:
     """What answers this item: `CONFIGURED`, the fixture that makes one client for the whole run,
     or, as a sentence, why it cannot be known ahead."""
     info: Any = getattr(item, "_fixtureinfo", None)
-    definitions = info.name2fixturedefs.get("fineval_client", ()) if info else ()
+    definitions: Sequence[Any] = info.name2fixturedefs.get("fineval_client", ()) if info else ()
     if len(definitions) < 2:  # the plugin's own, which makes none
         return CONFIGURED
     made_by = definitions[-1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +21,7 @@ from pytest_fineval.store.run import dumps
 
 if TYPE_CHECKING:
     # Imported where they are used: `--collect-only` needs none of them, a worker only the second.
-    from pytest_fineval.report.progress import Progress
+    from pytest_fineval.report.progress import Display, Progress
     from pytest_fineval.session.ahead import Ahead
     from pytest_fineval.session.ask import Asker, Fineval
     from pytest_fineval.session.controller import Controller
@@ -65,7 +66,7 @@ class Session:
 
             self._exchange = Exchange.of_worker(given)
         self._ahead: Ahead | None = None
-        self._progress: Progress | None = None
+        self._progress: tuple[Progress, Display] | None = None
         self._waiting: dict[str, list[pytest.TestReport]] = {}
         self._notices: list[str] = []
         self._fault: InputError | None = None
@@ -194,8 +195,21 @@ class Session:
         for line in lines.split("\n"):
             record = Record.model_validate_json(line)
             controller.receive(record)
+            if self._progress is not None:
+                asked = record.key not in controller.kept
+                self._progress[0].add(record, time.monotonic(), asked=asked)
             if record.status == "pending":
                 self._waiting.setdefault(str(record.key), []).append(report)
+
+    def clear_progress(self) -> None:
+        """Before pytest writes about an item."""
+        if self._progress is not None:
+            self._progress[1].clear()
+
+    def show_progress(self) -> None:
+        """After pytest wrote about an item."""
+        if self._progress is not None:
+            self._progress[1].show(time.monotonic())
 
     def teststatus(self, report: pytest.TestReport) -> Any:
         """Letter and word of an item or a gate row; None leaves it to pytest."""
@@ -210,6 +224,8 @@ class Session:
 
     def finish(self, session: pytest.Session, stop: BaseException | None = None) -> None:
         """After the last item, or after what stopped the run: judge and report."""
+        self.clear_progress()
+        self._progress = None
         if self._asker is not None:
             self._asker.close()
             self._asker = None
@@ -329,6 +345,23 @@ class Session:
         except InputError as error:
             self._controller = None
             raise pytest.UsageError(_invalid(str(error))) from error
+        self._follow(self._controller.total)
+
+    def _follow(self, total: int) -> None:
+        """Show how far the run is, where there is a terminal or a log to show it in."""
+        reporter = self._config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is None:
+            return
+        from pytest_fineval.report.progress import display
+
+        self._progress = display(
+            total,
+            reporter,
+            time.monotonic(),
+            terminal=bool(reporter.isatty),
+            verbosity=self._config.option.verbose,
+            capture=self._config.option.capture,
+        )
 
     def _plan(self, session: pytest.Session) -> Plan:
         if self._collector is None:
