@@ -107,12 +107,13 @@ class Seen:
 @dataclass
 class ScriptedServer:
     """Answers request i with script[i], the last one from there on; or with what a function of
-    the request makes."""
+    the request makes. On a free port, unless one is given."""
 
     script: list[Reply] | Callable[[Seen], Reply] = field(default_factory=lambda: [ok()])
     seen: list[Seen] = field(default_factory=list)
     in_flight: int = 0
     most_in_flight: int = 0
+    port: int = 0
 
     def __enter__(self) -> ScriptedServer:
         lock = threading.Lock()
@@ -183,7 +184,7 @@ class ScriptedServer:
             def handle_error(self, *args: Any) -> None:
                 """A client that went away is part of many scripts."""
 
-        self._server = Server(("127.0.0.1", 0), Handler)
+        self._server = Server(("127.0.0.1", outer.port), Handler)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
         self._thread.start()
         return self
