@@ -111,7 +111,7 @@ def check_line(check: Check) -> str:
     parts = [
         check.name,
         f"n={check.n}",
-        f"{check.baseline:.3f} -> {check.candidate:.3f}",
+        f"{_share(check.baseline)} -> {_share(check.candidate)}",
         f"drop {points(check.drop)} pts" + _allowed(check),
         f"lost {check.lost}, gained {check.gained}",
         f"p={p_value(check.p)}, Holm {p_value(check.p_holm)} "
@@ -119,6 +119,31 @@ def check_line(check: Check) -> str:
         check.outcome.upper() + (f": {check.note}" if check.note else ""),
     ]
     return "  ".join(parts)
+
+
+def check_cells(check: Check) -> tuple[str, ...]:
+    """One check as the cells of a table: name, n, counts, means, drop, limit, flips, p, verdict."""
+    allowed = points(check.max_drop) if check.max_drop is not None else "-"
+    if check.floor is not None:
+        allowed = f">= {check.floor:.3f}"
+    return (
+        check.name,
+        str(check.n),
+        f"{check.attempted}/{check.submitted}/{check.scored}",
+        _share(check.baseline),
+        _share(check.candidate),
+        "-" if check.drop is None else f"{points(check.drop)} pts",
+        allowed,
+        f"{check.lost}/{check.gained}",
+        p_value(check.p),
+        f"{p_value(check.p_holm)} {'<=' if check.p_holm <= check.alpha else '>'} {check.alpha:g}",
+        check.outcome.upper() + (" (proven)" if check.proven else ""),
+    )
+
+
+def _share(value: float | None) -> str:
+    # A stored 0.4125 and the sum it was made of may lie to either side of the half.
+    return "-" if value is None else f"{value + 1e-9:.3f}"
 
 
 def _allowed(check: Check) -> str:

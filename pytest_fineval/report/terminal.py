@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, Protocol, TextIO
 
-from pytest_fineval.gate.checks import Check
 from pytest_fineval.gate.verdict import Verdict
-from pytest_fineval.report.summary import Category, Shown, Summary, p_value, points
+from pytest_fineval.report.summary import Category, Shown, Summary, check_cells
 
 MOST_SHOWN = 10
 """Cases listed under the table; the rest is counted and stands in the run's folder."""
@@ -49,7 +48,7 @@ def write(summary: Summary, out: Writer, show: Literal["lost", "wrong", "all"]) 
     if summary.cost_usd:
         out.write_line(f"cost of this run: ${summary.cost_usd:.4f}")
     if summary.checks:
-        _table(out, _HEAD, [_check_cells(check) for check in summary.checks])
+        _table(out, _HEAD, [check_cells(check) for check in summary.checks])
     elif summary.categories:
         _table(out, _HEAD_PLAIN, [_category_cells(item) for item in summary.categories])
     for check in summary.checks:
@@ -76,32 +75,9 @@ _HEAD = (
 _HEAD_PLAIN = ("category", "n", "att/sub/scored", "score")
 
 
-def _check_cells(check: Check) -> tuple[str, ...]:
-    allowed = points(check.max_drop) if check.max_drop is not None else "-"
-    if check.floor is not None:
-        allowed = f">= {check.floor:.3f}"
-    return (
-        check.name,
-        str(check.n),
-        f"{check.attempted}/{check.submitted}/{check.scored}",
-        _share(check.baseline),
-        _share(check.candidate),
-        "-" if check.drop is None else f"{points(check.drop)} pts",
-        allowed,
-        f"{check.lost}/{check.gained}",
-        p_value(check.p),
-        f"{p_value(check.p_holm)} {'<=' if check.p_holm <= check.alpha else '>'} {check.alpha:g}",
-        check.outcome.upper() + (" (proven)" if check.proven else ""),
-    )
-
-
 def _category_cells(item: Category) -> tuple[str, ...]:
     counts = f"{item.attempted}/{item.submitted}/{item.scored}"
     return (item.name, str(item.n), counts, f"{item.mean:.3f}")
-
-
-def _share(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
 
 
 def _table(out: Writer, head: Sequence[str], body: Sequence[Sequence[str]]) -> None:

@@ -1,0 +1,93 @@
+"""`fineval report` and `fineval history`: a run as a page, and runs over time."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from pytest_fineval.cli.common import Commands, command
+from pytest_fineval.errors import InputError, nearest
+
+SUFFIXES = (".html",)
+
+
+def add_report(commands: Commands) -> None:
+    parser = command(
+        commands,
+        "report",
+        "write what a run measured, in the format that the file's suffix names",
+        "fineval report .fineval/runs/20261130T101500Z-1a2b -o report.html",
+        _report,
+    )
+    parser.add_argument("run", type=Path, help="a run's folder")
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        action="append",
+        required=True,
+        metavar="FILE",
+        help=f"repeatable; one of {' '.join(SUFFIXES)}",
+    )
+    parser.add_argument(
+        "--history",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="RUN",
+        help="earlier runs (or a folder of runs) to show beside it in .html",
+    )
+
+
+def add_history(commands: Commands) -> None:
+    parser = command(
+        commands,
+        "history",
+        "show score, cost, noise and verdict by category over several runs",
+        "fineval history .fineval/runs -o trend.svg",
+        _history,
+    )
+    parser.add_argument(
+        "runs", type=Path, nargs="+", metavar="RUN", help="runs, or folders of runs"
+    )
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE.svg", help="also draw it")
+
+
+def _report(given: argparse.Namespace) -> int:
+    from pytest_fineval.report.material import gather
+    from pytest_fineval.report.write import write
+
+    for path in given.output:
+        if path.suffix.lower() not in SUFFIXES:
+            raise InputError(
+                f'no report has the suffix "{path.suffix}"; {nearest(path.suffix, SUFFIXES)}',
+                path=path,
+            )
+    material = gather(given.run, Path.cwd())
+    for path in given.output:
+        write(material, path, given.history)
+        print(f"written: {path}")
+    for notice in material.notices:
+        print(f"note: {notice}", file=sys.stderr)
+    return 0
+
+
+def _history(given: argparse.Namespace) -> int:
+    from pytest_fineval.report.history import trace
+    from pytest_fineval.store.run import write_atomically
+
+    if given.output is not None and given.output.suffix.lower() != ".svg":
+        raise InputError("a history is drawn as .svg", path=given.output)
+    history = trace(given.runs)
+    table = [history.head, *history.rows]
+    widths = [max(len(row[i]) for row in table) for i in range(len(history.head))]
+    for row in table:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        print("  ".join(cells).rstrip())
+    for warning in history.warnings:
+        print(f"warning: {warning}")
+    if given.output is not None:
+        write_atomically(given.output, str(history.svg) + "\n")
+        print(f"written: {given.output}")
+    return 0
