@@ -8,7 +8,18 @@ import sys
 from collections.abc import Sequence
 
 from pytest_fineval import __version__
-from pytest_fineval.cli import baseline, compare, data, gate, heldout, lock, plan, scoring, waive
+from pytest_fineval.cli import (
+    baseline,
+    compare,
+    data,
+    gate,
+    heldout,
+    lock,
+    plan,
+    report,
+    scoring,
+    waive,
+)
 from pytest_fineval.cli.common import USAGE_ERROR, Command, Parser
 from pytest_fineval.errors import InputError, MeasurementError
 
@@ -42,4 +53,6 @@ def _parser() -> argparse.ArgumentParser:
     plan.add_plan(commands)
     data.add_import(commands)
     data.add_demo(commands)
+    report.add_report(commands)
+    report.add_history(commands)
     return parser
