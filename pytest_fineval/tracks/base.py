@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from pytest_fineval.cases.model import Case, ScorerSpec
 from pytest_fineval.errors import InputError, faults, nearest
+from pytest_fineval.scoring.registry import prepare
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,32 +235,31 @@ def parsed(text: str, path: Path, line: int | None) -> Any:
         raise InputError(f"not valid JSON: {error}", path=path, line=line) from error
 
 
-def build_case(record: Record, **fields: Any) -> Case:
-    """A case from named parts; a fault of the model names the record's line.
+def build_all(make: Callable[[Record], Case], records: Sequence[Record]) -> list[Case]:
+    """A case a record, each id once; a fault of a case names its record's line.
 
     Raises:
-        InputError: a part is not what a case may hold.
+        InputError: a part is not what a case may hold, the scorer cannot use its gold, or an id
+            stands twice (names both lines).
     """
-    try:
-        return Case(**fields)
-    except ValidationError as error:
-        raise record.fault("; ".join(faults(error, Case))) from error
+    cases: list[Case] = []
+    seen: dict[str, int] = {}
+    for record in records:
+        try:
+            case = make(record)
+        except ValidationError as error:
+            raise record.fault("; ".join(faults(error, Case))) from error
+        try:
+            prepare(case.scorer, case.gold)
+        except InputError as error:
+            raise record.fault(f'"{case.id}" cannot be scored: {error.fault}') from error
+        if case.id in seen:
+            raise record.fault(f'the id "{case.id}" stands already in line {seen[case.id]}')
+        seen[case.id] = record.number
+        cases.append(case)
+    return cases
 
 
 def changed(case: Case, **fields: Any) -> Case:
     """A case with other fields. No copy: that would keep the digest of the case as it was."""
     return Case(**{**{name: getattr(case, name) for name in Case.model_fields}, **fields})
-
-
-def unique(cases: Sequence[Case], records: Sequence[Record]) -> list[Case]:
-    """The cases, if each id stands once.
-
-    Raises:
-        InputError: an id stands twice; names both lines.
-    """
-    seen: dict[str, int] = {}
-    for case, record in zip(cases, records, strict=True):
-        if case.id in seen:
-            raise record.fault(f'the id "{case.id}" stands already in line {seen[case.id]}')
-        seen[case.id] = record.number
-    return list(cases)

@@ -9,7 +9,7 @@ from functools import partial
 
 from pytest_fineval.cases.model import Candidate, Case, Gold, ScorerSpec
 from pytest_fineval.tracks import finqa
-from pytest_fineval.tracks.base import Licence, Record, Track, build_case, unique
+from pytest_fineval.tracks.base import Licence, Record, Track, build_all
 
 QUESTION = "Question {}: "
 ANSWER = "Answer {}: "
@@ -30,6 +30,8 @@ def turns(record: Record, *, gold_history: bool) -> list[Record]:
     Raises:
         InputError: questions, programs and answers are not equally many.
     """
+    if "turn_ind" in record.need("annotation", dict) or "turn_ind" in record.fields:
+        raise record.fault("holds a turn: import the file of whole conversations")
     questions = record.lines("annotation.dialogue_break")
     programs = record.need("annotation.turn_program", list)
     answers = record.need("annotation.exe_ans_list", list)
@@ -77,7 +79,7 @@ def build(records: Sequence[Record], *, track: str) -> list[Case]:
         for record in records
         for turn in turns(record, gold_history="answers" in protocol.candidate)
     ]
-    return unique([_case(turn, protocol) for turn in found], found)
+    return build_all(partial(_case, track=protocol), found)
 
 
 def _case(turn: Record, track: Track) -> Case:
@@ -87,8 +89,7 @@ def _case(turn: Record, track: Track) -> Case:
     questions = seen.lines("questions")
     last = f"Answer question {len(questions)}. "
     how = f"{finqa.PROGRAM_INSTRUCTIONS} {TURN_PROGRAM}" if programs else finqa.INSTRUCTIONS
-    return build_case(
-        turn,
+    return Case(
         id=turn.need("id"),
         category="reasoning",
         candidate=Candidate(

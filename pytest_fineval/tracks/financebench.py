@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from pytest_fineval.cases.model import Candidate, Case, Gold, ScorerSpec
-from pytest_fineval.tracks.base import Licence, Record, Track, build_case, unique
+from pytest_fineval.tracks.base import Licence, Record, Track, build_all
 
 INSTRUCTIONS = "End with one line 'Answer: ' and the figure alone, with its unit."
 
@@ -38,7 +38,7 @@ def build(records: Sequence[Record], *, track: str) -> list[Case]:
     """
     protocol = TRACKS[track]
     figures = [record for record in records if gold_figure(record) is not None]
-    return unique([_case(record, protocol) for record in figures], figures)
+    return build_all(partial(_case, track=protocol), figures)
 
 
 def left_out(records: Sequence[Record]) -> dict[str, int]:
@@ -69,8 +69,7 @@ def _case(record: Record, track: Track) -> Case:
     if track.evidence == "gold-evidence":
         pages = [_page(record, item) for item in seen.need("evidence", list)]
         text = "\n\n".join(dict.fromkeys(pages))
-    return build_case(
-        record,
+    return Case(
         id=record.need("financebench_id"),
         category="extraction"
         if record.fields.get("question_type") == "metrics-generated"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pytest_fineval.cases.model import Candidate, Case, Gold, ScorerSpec
-from pytest_fineval.tracks.base import Licence, Record, Track, build_case, unique
+from pytest_fineval.tracks.base import Licence, Record, Track, build_all
 
 INSTRUCTIONS = "End with one line 'Answer: ' and the number alone, to three decimals."
 
@@ -16,7 +16,7 @@ def build(records: Sequence[Record]) -> list[Case]:
     Raises:
         InputError: a field is missing, or an id stands twice.
     """
-    return unique([_case(record) for record in records], records)
+    return build_all(_case, records)
 
 
 def _case(record: Record) -> Case:
@@ -24,8 +24,7 @@ def _case(record: Record) -> Case:
     tags = {"language": "en"}
     if record.has("topic"):
         tags["task"] = record.need("topic")
-    return build_case(
-        record,
+    return Case(
         id=record.need("question_id"),
         category="reasoning",
         candidate=Candidate(

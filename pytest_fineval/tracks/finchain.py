@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from pytest_fineval.cases.model import Candidate, Case, Gold, ScorerSpec
-from pytest_fineval.tracks.base import Licence, Record, Track, build_case, unique
+from pytest_fineval.tracks.base import Licence, Record, Track, build_all
 from pytest_fineval.tracks.faults import TAG
 
 SYSTEM = {
@@ -39,7 +39,7 @@ def build(records: Sequence[Record], *, track: str) -> list[Case]:
     Raises:
         InputError: a field is missing, or an id stands twice.
     """
-    return unique([_case(record, TRACKS[track]) for record in records], records)
+    return build_all(partial(_case, track=TRACKS[track]), records)
 
 
 def _case(record: Record, track: Track) -> Case:
@@ -56,8 +56,7 @@ def _case(record: Record, track: Track) -> Case:
     if final is None:
         tags[TAG] = "the final answer is null"
         options["unanswerable"] = True
-    return build_case(
-        record,
+    return Case(
         id=str(record.need("id", (str, int))),
         category="reasoning",
         candidate=Candidate(question=seen.need("question")),

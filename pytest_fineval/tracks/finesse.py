@@ -11,7 +11,7 @@ import string
 from collections.abc import Mapping, Sequence
 
 from pytest_fineval.cases.model import Candidate, Case, Gold, ScorerSpec
-from pytest_fineval.tracks.base import Licence, Record, Track, build_case, unique
+from pytest_fineval.tracks.base import Licence, Record, Track, build_all
 
 INSTRUCTIONS = {
     "en": "Answer with the letter of one option alone.",
@@ -26,7 +26,7 @@ def build(records: Sequence[Record]) -> list[Case]:
         InputError: a field is missing, the answer is no letter of an option, or an id stands
             twice.
     """
-    return unique([_case(record) for record in records], records)
+    return build_all(_case, records)
 
 
 def _case(record: Record) -> Case:
@@ -37,8 +37,7 @@ def _case(record: Record) -> Case:
         raise record.fault(f'"answer" is "{answer}", which is none of {", ".join(options)}')
     language = record.need("language") if record.has("language") else "en"
     listed = "\n".join(f"{letter}. {text}" for letter, text in options.items())
-    return build_case(
-        record,
+    return Case(
         id=record.need("id"),
         category="classification",
         candidate=Candidate(

@@ -6,9 +6,10 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from pytest_fineval.cases.model import Candidate, Case, Gold, ScorerSpec
-from pytest_fineval.tracks.base import Licence, Record, Track, build_case, unique
+from pytest_fineval.tracks.base import Licence, Record, Track, build_all
 from pytest_fineval.tracks.faults import TAG
 
 INSTRUCTIONS = (
@@ -35,7 +36,7 @@ def build(records: Sequence[Record]) -> list[Case]:
     Raises:
         InputError: a field is missing, or an id stands twice.
     """
-    return unique([_case(record, programs=False) for record in records], records)
+    return build_all(partial(_case, programs=False), records)
 
 
 def build_programs(records: Sequence[Record]) -> list[Case]:
@@ -43,7 +44,7 @@ def build_programs(records: Sequence[Record]) -> list[Case]:
 
     The table stands in the scorer's options, too: table operations need it.
     """
-    return unique([_case(record, programs=True) for record in records], records)
+    return build_all(partial(_case, programs=True), records)
 
 
 def document(record: Record) -> tuple[str, tuple[tuple[str, ...], ...]]:
@@ -62,8 +63,7 @@ def _case(record: Record, *, programs: bool) -> Case:
     fault = display_fault(kept.fields["qa"].get("answer"), answer)
     if fault:
         tags[TAG] = fault
-    return build_case(
-        record,
+    return Case(
         id=record.need("id"),
         category="reasoning",
         candidate=Candidate(

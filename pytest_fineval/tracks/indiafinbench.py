@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from pytest_fineval.cases.model import Candidate, Case, Gold, ScorerSpec
 from pytest_fineval.scoring.official.indiafinbench import is_non_answer
-from pytest_fineval.tracks.base import Licence, Record, Track, build_case, unique
+from pytest_fineval.tracks.base import Licence, Record, Track, build_all
 from pytest_fineval.tracks.faults import TAG
 from pytest_fineval.tracks.predictions import Predicted
 
@@ -36,7 +36,7 @@ def build(records: Sequence[Record]) -> list[Case]:
     """
     if is_flag_row(records[0]):
         raise records[0].fault(f"holds published flags: import it as {FLAGS.name}")
-    return unique([_question(record) for record in records], records)
+    return build_all(_question, records)
 
 
 def build_flags(records: Sequence[Record]) -> list[Case]:
@@ -45,7 +45,7 @@ def build_flags(records: Sequence[Record]) -> list[Case]:
     Raises:
         InputError: a field is missing, an unknown task type, or an id stands twice.
     """
-    return unique([_flags(record) for record in records], records)
+    return build_all(_flags, records)
 
 
 def is_flag_row(record: Record) -> bool:
@@ -69,8 +69,7 @@ def _question(record: Record) -> Case:
     tags = {"language": "en", "task": task, "difficulty": kept.need("difficulty")}
     if is_non_answer(reference):
         tags[TAG] = "the scorers take the reference itself for a refusal"
-    return build_case(
-        record,
+    return Case(
         id=record.need("id"),
         category=TASKS[task],
         candidate=Candidate(
@@ -89,8 +88,7 @@ def _question(record: Record) -> Case:
 
 def _flags(record: Record) -> Case:
     task = _task(record)
-    return build_case(
-        record,
+    return Case(
         id=record.need("id"),
         category=TASKS[task],
         candidate=Candidate(absent=f"IndiaFinBench flags hold no question: {record.need('id')}"),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pytest_fineval.cases.model import Candidate, Case, Gold, ScorerSpec
-from pytest_fineval.tracks.base import Licence, Record, Track, build_case, unique
+from pytest_fineval.tracks.base import Licence, Record, Track, build_all
 
 INSTRUCTIONS = "計算過程は書かず、答えだけを単位を付けて書いてください。"
 """The official match reads the whole output, so the answer has to come alone."""
@@ -24,7 +24,7 @@ def build(records: Sequence[Record]) -> list[Case]:
     """
     if is_run_row(records[0]):
         return _from_runs(records)
-    return unique([_question(record) for record in records], records)
+    return build_all(_question, records)
 
 
 def is_run_row(record: Record) -> bool:
@@ -46,8 +46,7 @@ def _question(record: Record) -> Case:
     program: Any = None
     if "program" in (kept.fields.get("qa", {}) if nested else kept.fields):
         program = tuple(kept.lines(prefix + "program"))
-    return build_case(
-        record,
+    return Case(
         candidate=Candidate(
             question=seen.need(prefix + "question"),
             text="\n".join(notes),
@@ -61,24 +60,25 @@ def _question(record: Record) -> Case:
 
 
 def _from_runs(records: Sequence[Record]) -> list[Case]:
-    cases: dict[str, Case] = {}
     first: dict[str, Record] = {}
     for record in records:
         name, gold = record.need("id"), record.need("gold")
-        if name not in first:
-            first[name] = record
-            cases[name] = build_case(
-                record,
-                candidate=Candidate(absent=f"jfinqa legacy run rows hold no question: {name}"),
-                gold=Gold(answer=gold),
-                **_common(record),
-            )
-        elif cases[name].gold.answer != gold:
+        earlier = first.setdefault(name, record)
+        if earlier.fields["gold"] != gold:
             raise record.fault(
-                f'the gold of "{name}" is "{gold}" here and "{cases[name].gold.answer}" in line '
-                f"{first[name].number}: one file cannot hold both"
+                f'the gold of "{name}" is "{gold}" here and "{earlier.fields["gold"]}" in line '
+                f"{earlier.number}: one file cannot hold both"
             )
-    return list(cases.values())
+    return build_all(_answered, list(first.values()))
+
+
+def _answered(record: Record) -> Case:
+    absent = f"jfinqa legacy run rows hold no question: {record.need('id')}"
+    return Case(
+        candidate=Candidate(absent=absent),
+        gold=Gold(answer=record.need("gold")),
+        **_common(record),
+    )
 
 
 def _common(record: Record) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 
 from pytest_fineval.cases.model import Candidate, Case, Gold, ScorerSpec
-from pytest_fineval.tracks.base import Licence, Record, Track, build_case, unique
+from pytest_fineval.tracks.base import Licence, Record, Track, build_all
 from pytest_fineval.tracks.predictions import Predicted, by_key
 
 INSTRUCTIONS = (
@@ -18,10 +18,18 @@ INSTRUCTIONS = (
 
 def questions(record: Record) -> list[Record]:
     """The questions of a context as records: its table and paragraphs with one `question` each."""
-    paragraphs = sorted(record.need("paragraphs", list), key=lambda item: item["order"])
+    paragraphs = record.need("paragraphs", list)
+    if not all(
+        isinstance(item, dict)
+        and isinstance(item.get("order"), int)
+        and isinstance(item.get("text"), str)
+        for item in paragraphs
+    ):
+        raise record.fault('each of "paragraphs" has to hold an "order" and a "text"')
+    ordered = sorted(paragraphs, key=lambda item: item["order"])
     context = {
         "table": record.need("table.table", list),
-        "paragraphs": [str(item["text"]) for item in paragraphs],
+        "paragraphs": [item["text"] for item in ordered],
         "context": record.need("table.uid"),
     }
     asked = record.need("questions", list)
@@ -37,14 +45,13 @@ def build(records: Sequence[Record]) -> list[Case]:
         InputError: a field is missing, or a question stands twice.
     """
     found = [question for record in records for question in questions(record)]
-    return unique([_case(question) for question in found], found)
+    return build_all(_case, found)
 
 
 def _case(record: Record) -> Case:
     seen, kept = record.only(TRACK.candidate), record.only(TRACK.gold)
     answer_type = kept.need("answer_type")
-    return build_case(
-        record,
+    return Case(
         id=record.need("uid"),
         category="reasoning" if answer_type in {"arithmetic", "count"} else "extraction",
         candidate=Candidate(

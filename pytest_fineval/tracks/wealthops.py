@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_fineval.cases.model import Candidate, Case, Gold, ScorerSpec
-from pytest_fineval.tracks.base import Licence, Record, Track, build_case, unique
+from pytest_fineval.tracks.base import Licence, Record, Track, build_all
 
 TASKS: Mapping[str, str] = {
     "numerical": "reasoning",
@@ -26,7 +26,7 @@ def build(records: Sequence[Record]) -> list[Case]:
     Raises:
         InputError: a field is missing, an unknown task, or an id stands twice.
     """
-    return unique([_case(record) for record in records], records)
+    return build_all(_case, records)
 
 
 def _case(record: Record) -> Case:
@@ -35,8 +35,7 @@ def _case(record: Record) -> Case:
     if task not in TASKS:
         raise record.fault(f'unknown task "{task}"; known: {", ".join(TASKS)}')
     gold, scorer = _scoring(kept, task)
-    return build_case(
-        record,
+    return Case(
         id=record.need("id"),
         category=TASKS[task],
         candidate=Candidate(

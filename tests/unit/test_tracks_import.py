@@ -399,3 +399,97 @@ def test_recordings_without_predictions_are_refused(tmp_path):
     source = lines(tmp_path / "x.jsonl", MATH)
     with pytest.raises(InputError, match="it needs --predictions"):
         import_track("financemath", source, tmp_path / "c.jsonl", How(recordings=tmp_path))
+
+
+# -- hostile records
+
+VALID = {
+    "financemath": MATH,
+    "rusfinchain": CHAIN,
+    "finesse": CHOICE,
+    "financebench": BENCH,
+    "financebench-oracle": BENCH,
+    "tatqa": TAT,
+    "finqa-programs": {
+        "id": "AB/2001/page_1.pdf-1", "filename": "AB/2001/page_1.pdf", "pre_text": ["a"],
+        "post_text": [], "table": [["", "2001"], ["revenue", "1"]],
+        "qa": {"question": "q?", "answer": "1", "exe_ans": 1.0, "program": "add(1, 0)"},
+    },
+    "convfinqa": {
+        "id": "Single_AB/2001/page_1.pdf-1", "filename": "AB/2001/page_1.pdf", "pre_text": ["a"],
+        "post_text": [], "table": [["", "2001"], ["revenue", "1"]],
+        "annotation": {"dialogue_break": ["q?"], "turn_program": ["1"], "exe_ans_list": [1.0]},
+    },
+    "jfinqa": {
+        "id": "nr_1", "subtask": "s", "source_doc_id": "S1", "scale": "x", "pre_text": ["a"],
+        "post_text": [], "table": {"headers": ["a"], "rows": [["b"]]},
+        "qa": {"question": "q?", "answer": "1", "program": ["add(1, 0)"]},
+    },
+    "indiafinbench": {
+        "id": "CON_1", "task_type": "contradiction_detection", "difficulty": "easy",
+        "context_a": "a", "context_b": "b", "document_a": "d", "question": "q?", "answer": "No",
+    },
+    "indiafinbench-flags": {
+        "id": "REG_1", "task_type": "numerical_reasoning", "difficulty": "easy",
+        "correct": {"m": 1},
+    },
+    "financereasoning": {"question_id": "t-1", "question": "q?", "context": "c", "ground_truth": 1},
+    "wealthops": {
+        "id": "w", "household": "h", "task": "numerical", "question": "q?", "documents": ["d"],
+        "table": [["a"]], "instructions": "i", "answer": "1", "unit": "EUR",
+    },
+}  # fmt: skip
+
+
+def places(value, path=()):
+    """Every place in a record."""
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, item in items:
+        yield (*path, key)
+        if isinstance(item, dict | list):
+            yield from places(item, (*path, key))
+
+
+def spoiled(record, place, with_what):
+    """The record with another value at one place; `...` takes the place out."""
+    copy = json.loads(json.dumps(record))
+    here = copy
+    for part in place[:-1]:
+        here = here[part]
+    if with_what is ...:
+        del here[place[-1]]
+    else:
+        here[place[-1]] = with_what
+    return copy
+
+
+def built_or_refused(track, record):
+    """The line that an error names, and the cases if there was none."""
+    try:
+        return None, track.build([record])
+    except InputError as error:
+        return error.line, None
+
+
+@pytest.mark.parametrize("name", VALID)
+def test_a_record_spoiled_anywhere_gives_cases_or_an_error_that_names_it(tmp_path, name):
+    track = catalogue.find(name).track
+    assert track.build([Record(tmp_path, 1, VALID[name])])
+    for place in places(VALID[name]):
+        for value in (..., None, True, -1, 1e400, "", "x" * 50, [], {}, [[]], [None], {"a": 1}):
+            record = spoiled(VALID[name], place, value)
+            line, cases = built_or_refused(track, Record(tmp_path, 7, record))
+            assert line == 7 or cases is not None, (place, value)
+
+
+def test_a_gold_that_its_scorer_cannot_use_is_refused_at_the_import(tmp_path):
+    question = TAT["questions"][0] | {"answer_type": "essay"}
+    source = lines(tmp_path / "x.jsonl", TAT | {"questions": [question]})
+    with pytest.raises(InputError, match=r"x\.jsonl:1: .*cannot be scored: .*answer_type"):
+        import_track("tatqa", source, tmp_path / "c.jsonl")
+
+
+def test_a_file_of_convfinqa_turns_is_told_from_one_of_conversations(tmp_path):
+    turn = VALID["convfinqa"] | {"turn_ind": 0}
+    with pytest.raises(InputError, match=r"x\.jsonl:1: holds a turn"):
+        import_track("convfinqa", lines(tmp_path / "x.jsonl", turn), tmp_path / "c.jsonl")

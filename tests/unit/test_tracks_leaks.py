@@ -98,6 +98,8 @@ def marked(value, allowed, mark, path=""):
         return [marked(item, allowed, mark, path + ("[]" if objects else "")) for item in value]
     if path in KEPT or value is None or isinstance(value, bool):
         return value
+    if value in ("yes", "no"):
+        return "no" if value == "yes" else "yes"
     return f"{value} {mark}" if isinstance(value, str) else value + 7_777_777
 
 
