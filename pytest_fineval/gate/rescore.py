@@ -1,11 +1,12 @@
-"""A signed baseline brought to new scorer versions, from the raw answers beside it."""
+"""New scores for stored answers, without a call: of a baseline's companion, or of a run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from pytest_fineval.cases.model import Case
 from pytest_fineval.errors import InputError
@@ -22,8 +23,12 @@ from pytest_fineval.gate.pairing import named
 from pytest_fineval.gate.propose import Proposal, aggregates
 from pytest_fineval.scoring import registry
 from pytest_fineval.scoring.base import Scorer
-from pytest_fineval.store.record import stored
-from pytest_fineval.store.run import dumps
+from pytest_fineval.scoring.score import Status
+from pytest_fineval.store.record import Key, Record, StoredScore, status_of, stored
+from pytest_fineval.store.run import Run, dumps
+
+K = TypeVar("K", tuple[str, int], Key)
+"""Key of an answer: case and sample, or a record's."""
 
 
 class Moved(NamedTuple):
@@ -105,6 +110,46 @@ def rescore(
     return Proposal(baseline, companion, tuple(ratchet.notes(baseline))), moved
 
 
+def rescore_run(run: Run, cases: Iterable[Case], *, embeddings: Path) -> Run:
+    """The run with every answer scored anew: no score that stands in its folder is believed.
+
+    For the job that judges before a deployment: with the target branch's cases and scorers, a
+    change under test cannot have written its own scores.
+
+    Args:
+        run: as it was read; records without an answer keep their status.
+        cases: the case files' cases; all of the run's have to be among them, unchanged.
+        embeddings: the project's cache of embeddings, for summaries.
+
+    Raises:
+        InputError: a case that is missing or changed.
+        MeasurementError: a summary has no cached embedding and no encoder is installed.
+    """
+    by_id = {case.id: case for case in cases}
+    for planned in run.manifest.planned:
+        case = by_id.get(planned.id)
+        if case is None or case.digest != planned.digest:
+            why = "is in no case file" if case is None else "is another version in the case files"
+            raise InputError(f"case {planned.id} of this run {why}", path=run.folder)
+    known = {planned.id for planned in run.manifest.planned}
+    bound = {name: registry.prepare(by_id[name].scorer, by_id[name].gold) for name in known}
+    texts = {
+        record.key: (record.answer.text, record.answer.status)
+        for record in run.records
+        if record.answer is not None and record.case.id in known
+    }
+    scores = _scored(texts, bound, by_id, embeddings)
+    return replace(run, records=tuple(_with_score(r, scores.get(r.key)) for r in run.records))
+
+
+def _with_score(record: Record, score: StoredScore | None) -> Record:
+    if score is None or record.status in {"not_run", "unchecked", "lost"}:
+        return record
+    errored = record.answer is not None and record.answer.error is not None
+    status = "errored" if errored else status_of(score, record.case.pass_mark)
+    return record.model_copy(update={"score": score, "status": status})
+
+
 def _refuse_other_cases(path: Path, old: Baseline, by_id: Mapping[str, Case]) -> None:
     missing = [name for name in old.cases if name not in by_id]
     if missing:
@@ -133,18 +178,30 @@ def _scores(
             f"holds other answers than the baseline's samples: {named(odd)}",
             path=companion_path(path),
         )
-    found = {key: bound[key[0]].score(one.text, one.status) for key, one in kept.items()}
+    texts = {key: (one.text, one.status) for key, one in kept.items()}
+    scores = _scored(texts, bound, by_id, embeddings)
+    return {key: score.value for key, score in scores.items()}
+
+
+def _scored(
+    texts: Mapping[K, tuple[str, Status]],
+    bound: Mapping[str, Scorer],
+    by_id: Mapping[str, Case],
+    embeddings: Path,
+) -> dict[K, StoredScore]:
+    """Scores of answers by a key that begins with the case's id, pending ones completed."""
+    found = {key: bound[key[0]].score(text, status) for key, (text, status) in texts.items()}
     pending = [key for key, score in found.items() if score.pending]
     if pending:
         # Imported here: without summaries nothing of the encoder's side is loaded.
         from pytest_fineval.scoring.embeddings import EmbeddingCache, default_embedder
         from pytest_fineval.scoring.text import complete, finish_pending
 
-        texts = [(kept[key].text, str(by_id[key[0]].gold.answer)) for key in pending]
-        cosines = finish_pending(texts, EmbeddingCache.load(embeddings), default_embedder)
+        pairs = [(texts[key][0], str(by_id[key[0]].gold.answer)) for key in pending]
+        cosines = finish_pending(pairs, EmbeddingCache.load(embeddings), default_embedder)
         for key, cosine in zip(pending, cosines, strict=True):
             found[key] = complete(found[key], cosine)
-    return {key: stored(score).value for key, score in found.items()}
+    return {key: stored(score) for key, score in found.items()}
 
 
 def _reason(before: Mapping[str, tuple[str, ...]], after: Mapping[str, tuple[str, ...]]) -> str:

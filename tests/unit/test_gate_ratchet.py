@@ -1,5 +1,6 @@
 """Baselines that slide, baselines that are too easy, and baselines brought to new scorers."""
 
+import dataclasses
 import json
 
 import pytest
@@ -11,9 +12,9 @@ from pytest_fineval.gate import ratchet
 from pytest_fineval.gate.baseline import companion_path, ledger_copy_path, load, write
 from pytest_fineval.gate.policy import draft
 from pytest_fineval.gate.propose import propose
-from pytest_fineval.gate.rescore import rescore
+from pytest_fineval.gate.rescore import rescore, rescore_run
 from pytest_fineval.gate.verdict import judge
-from tests.unit.gate_world import NEW, NOW, baseline, ones, proposal, run, settings
+from tests.unit.gate_world import NEW, NOW, baseline, errored, ones, proposal, run, settings
 
 ONE = ("extraction",)
 
@@ -191,3 +192,37 @@ def test_rescoring_needs_the_raw_answers(tmp_path):
     write(made.baseline, made.companion, tmp_path / "main.json")
     with pytest.raises(InputError, match="keeps no raw answers"):
         rescore(tmp_path / "main.json", [], created_by="bob", embeddings=tmp_path)
+
+
+# A run's answers scored anew.
+
+
+def test_forged_scores_of_a_run_are_replaced_by_what_its_answers_are_worth(scored, tmp_path):
+    _, cases = scored
+    fields = {c.id: {"digest": c.digest, "scorer": "exact@1"} for c in cases}
+    forged = run({"extraction": [[1.0], [1.0]]}, fields=fields)
+    honest = rescore_run(forged, cases, embeddings=tmp_path / "none.jsonl")
+    assert [record.value for record in forged.records] == [1.0, 1.0]
+    assert [record.value for record in honest.records] == [0.0, 0.0]
+    assert {record.status for record in honest.records} == {"wrong"}
+
+
+def test_a_record_without_an_answer_is_not_made_right_by_rescoring(scored, tmp_path):
+    _, cases = scored
+    fields = {c.id: {"digest": c.digest} for c in cases}
+    whole = run({"extraction": [[1.0], [1.0]]}, fields=fields)
+    failed = errored(whole.records[0].case, model="new")
+    skipped = whole.records[1].model_copy(update={"status": "unchecked", "answer": None})
+    run_ = dataclasses.replace(whole, records=(failed, skipped))
+    again = rescore_run(run_, cases, embeddings=tmp_path / "none.jsonl")
+    assert [record.status for record in again.records] == ["errored", "unchecked"]
+    assert again.records[0].value == 0
+
+
+def test_a_run_of_other_cases_cannot_be_rescored(scored, tmp_path):
+    _, cases = scored
+    other = run({"extraction": [[1.0], [1.0]]})
+    with pytest.raises(InputError, match="is another version in the case files"):
+        rescore_run(other, cases, embeddings=tmp_path / "none.jsonl")
+    with pytest.raises(InputError, match="is in no case file"):
+        rescore_run(other, [], embeddings=tmp_path / "none.jsonl")
