@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import re
 import time
@@ -38,6 +39,9 @@ MOST_TOKENS = 10**9
 
 FILTER_CODES = ("content_filter", "content_policy_violation")
 """With these, a 400 is the provider's filter speaking (Azure, OpenAI), not a faulty request."""
+
+TRANSPORT = ("httpx2", "httpcore2")
+"""Beginnings of the names of the transport's loggers."""
 
 MIN_SECRET = 6
 """A key shorter than this is a placeholder ("none", "EMPTY"): redacting it would garble text."""
@@ -82,6 +86,7 @@ class OpenAICompatibleClient:
         taken = [name for name in settings.options if name in OWN_KEYS]
         if taken:
             raise InputError(f'options may not set "{taken[0]}": use the model\'s own settings')
+        self._no_secrets = _NoSecrets(self._secrets)
         self._timeout_s = settings.timeout_s
         self._proxies = proxies
         self._http: httpx2.AsyncClient | None = None
@@ -102,6 +107,8 @@ class OpenAICompatibleClient:
         if self._http is not None and self._loop is asyncio.get_running_loop():
             await self._http.aclose()
         self._http = None
+        for logger in _transport_loggers():
+            logger.removeFilter(self._no_secrets)
 
     async def _post(self, body: bytes) -> bytes | Answer | _Fault:
         """The body of a 200 JSON response; a provider's refusal to answer; or why there is none."""
@@ -153,6 +160,8 @@ class OpenAICompatibleClient:
                 trust_env=self._proxies,
             )
             self._loop = loop
+            for logger in _transport_loggers():
+                logger.addFilter(self._no_secrets)
         return self._http
 
     def _failed(self, fault: _Fault, latency_s: float) -> Answer:
@@ -162,6 +171,27 @@ class OpenAICompatibleClient:
             retry_after_s=fault.retry_after_s,
         )
         return Answer(status="error", error=error, latency_s=latency_s)
+
+
+class _NoSecrets(logging.Filter):
+    """Takes secrets out of log lines: at level DEBUG the transport logs the headers it received,
+    and a server may send the key back in one."""
+
+    def __init__(self, secrets: Sequence[str]):
+        super().__init__()
+        self._secrets = secrets
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        said = record.getMessage()
+        if (redacted := redact(said, self._secrets)) != said:
+            record.msg, record.args = redacted, ()
+        return True
+
+
+def _transport_loggers() -> list[logging.Logger]:
+    # A filter of a logger does not see what its children log: each needs its own.
+    names = [name for name in logging.root.manager.loggerDict if name.startswith(TRANSPORT)]
+    return [logging.getLogger(name) for name in names]
 
 
 class _Fault(NamedTuple):
