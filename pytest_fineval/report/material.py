@@ -17,6 +17,7 @@ from pytest_fineval.gate.baseline import Baseline, Scored
 from pytest_fineval.gate.pairing import Pair, pair, pairs, second_pairs
 from pytest_fineval.gate.verdict import Verdict
 from pytest_fineval.store.run import VERDICT, Run, read
+from pytest_fineval.tracks import restricted
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,8 @@ class Material:
     """A run, its verdict, and what stands beside them on this machine.
 
     Attributes:
-        cases: by id, those whose file still holds what the run measured.
+        cases: by id, those whose file still holds what the run measured, and whose licence lets
+            their text into a report.
         baseline: the one the verdict was given against; None without one, or when the file is
             another by now.
         before: raw answers of the baseline by case, where it kept any.
@@ -77,6 +79,12 @@ def gather(folder: Path, root: Path) -> Material:
         notices.append(
             f"the text of {missing} of {len(run.manifest.planned)} cases is not shown: their files "
             "are not here, or hold another version than the run measured"
+        )
+    withheld = {name for name, located in cases.items() if restricted.TAG in located.case.tags}
+    if withheld:
+        cases = {name: located for name, located in cases.items() if name not in withheld}
+        notices.append(
+            f"the text of {len(withheld)} cases is withheld: their licence keeps it out of reports"
         )
     return Material(run, verdict, cases, baseline, before, tuple(notices))
 

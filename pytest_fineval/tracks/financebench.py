@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from pytest_fineval.cases.model import Candidate, Case, Gold, ScorerSpec
+from pytest_fineval.tracks import restricted
 from pytest_fineval.tracks.base import Licence, Record, Track, build_all
 
 INSTRUCTIONS = "End with one line 'Answer: ' and the figure alone, with its unit."
@@ -80,7 +81,7 @@ def _case(record: Record, track: Track) -> Case:
         cluster=record.need("doc_name"),
         evidence=track.evidence,
         track=track.name,
-        tags={"language": "en", "restricted": track.licence.name},
+        tags={"language": "en", restricted.TAG: track.licence.name},
     )
 
 

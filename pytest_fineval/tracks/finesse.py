@@ -11,6 +11,7 @@ import string
 from collections.abc import Mapping, Sequence
 
 from pytest_fineval.cases.model import Candidate, Case, Gold, ScorerSpec
+from pytest_fineval.tracks import restricted
 from pytest_fineval.tracks.base import Licence, Record, Track, build_all
 
 INSTRUCTIONS = {
@@ -51,7 +52,7 @@ def _case(record: Record) -> Case:
         tags={
             "language": language,
             "task": record.need("set"),
-            "restricted": TRACK.licence.name,
+            restricted.TAG: TRACK.licence.name,
         },
     )
 

@@ -9,6 +9,9 @@ from pytest_fineval.errors import InputError
 from pytest_fineval.settings import load
 from pytest_fineval.tracks.base import Track
 
+TAG = "restricted"
+"""Tag of a case whose text must not get into a report; it holds the licence's name."""
+
 FOLDER = Path(".fineval") / "restricted"
 """Below the project's root; git ignores what an import writes here."""
 

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
+from pytest_fineval.cli import main
 from pytest_fineval.store import run as runs
-from pytest_fineval.tracks.importing import import_track
+from pytest_fineval.tracks.importing import How, import_track
 from tests.http_server import ScriptedServer, ok
 
 MATH = [
@@ -101,3 +102,51 @@ def test_tracks_are_planned_apart_with_their_evidence(tracks):
         ("financemath", "supplied", "financemath/strict@1"),
         ("convfinqa-own-history", "supplied", "convfinqa/strict@1"),
     }
+
+
+BENCH = {
+    "financebench_id": "financebench_id_1",
+    "doc_name": "X_2018_10K",
+    "question_type": "metrics-generated",
+    "question": "What is the peculiar expenditure (in USD millions)?",
+    "answer": "$1577.31",
+    "evidence": [{"evidence_text_full_page": "A restricted page about purchases."}],
+}
+
+
+@pytest.mark.parametrize("suffix", ["html", "md"])
+def test_no_text_of_a_restricted_benchmark_gets_into_a_report_or_a_run(pytester, suffix):
+    root = pytester.path
+    (root / "pyproject.toml").write_text(
+        '[tool.fineval]\ncandidate = "new"\n'
+        '[tool.fineval.licences]\nfinancebench = "CC-BY-NC-4.0"\n'
+        '[tool.fineval.models.new]\nclient = "recording"\nmodel = "m"\n'
+        'recordings = ".fineval/restricted/recordings/m.jsonl"\n',
+        encoding="utf-8",
+    )
+    cases = root / ".fineval" / "restricted" / "cases.jsonl"
+    answers = lines(root / "p.jsonl", [{"run": "m", "id": BENCH["financebench_id"],
+                                        "predicted": "Answer: $12 million"}])  # fmt: skip
+    import_track(
+        "financebench-oracle", lines(root / "b.jsonl", [BENCH]), cases,
+        How(predictions=answers), root=root,
+    )  # fmt: skip
+    (root / "evals").mkdir()
+    (root / "evals" / "test_bench.py").write_text(
+        'import pytest\n\n\n@pytest.mark.fineval("../.fineval/restricted/cases.jsonl")\n'
+        "def test_bench(fineval):\n    fineval.check()\n",
+        encoding="utf-8",
+    )
+    folder, report = root / "run", root / f"report.{suffix}"
+    done = pytester.runpytest_inprocess(
+        "evals", "-p", "no:randomly", "--fineval-gate", "off", "--fineval-run", str(folder)
+    )
+    assert done.ret == 0
+    assert runs.read(folder).records[0].status == "wrong"
+    assert main(["report", str(folder), "-o", str(report)]) == 0
+    written = [report, *(path for path in folder.rglob("*") if path.is_file())]
+    for path in written:
+        data = path.read_bytes()
+        for text in (b"peculiar expenditure", b"1577.31", b"restricted page"):
+            assert text not in data, (path, text)
+    assert b"withheld" in report.read_bytes()
