@@ -39,7 +39,7 @@ _CUE = re.compile(
 SENTENCE = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=\S)|\n+")
 _OPTION_BEFORE = re.compile(r"(?:(?:option|choice|answer|grade|letter|class|rating|category|is|as|:|=)\s*[\"'(]?|[(\[\"'])$", re.IGNORECASE)  # fmt: skip
 _OPTION_AFTER = re.compile(
-    r"\s*(?:[.):,;!\]\"'\n–—|/]|-\s|$|(?:and|or|is|are|was|because|since)\b)"
+    r"\s{0,4}(?:[.):,;!\]\"'\n–—|/<>=→]|-\s|$|\d{1,3}[.)]|(?:and|or|is|are|was|because|since)\b)"
 )
 _COMMITTED_AFTER = re.compile(
     r"[\"')\]]*\s*(?:$|[.,:;!\n(–—|]|-\s|(?:because|since|as|given|due|despite|although|though|while|overall|with|for)\b)"

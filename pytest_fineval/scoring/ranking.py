@@ -211,7 +211,7 @@ class RankingScorer(AnswerScorer):
         """One list entry: the name that leads it, or several joined by `=`; None for no name."""
         head = re.split(r"\s[–—:-]\s|:\s|\s\(|,\s(?=[a-z])", text, maxsplit=1)[0]
         parts = re.split(
-            r"\s*(?:=|\btied? with\b)\s*", text if "=" in head or "tie" in text else head
+            r"\s{0,4}(?:=|\btied? with\b)\s{0,4}", text if "=" in head or "tie" in text else head
         )
         found: list[str | None] = []
         for part in parts if len(parts) > 1 else [text]:
@@ -291,7 +291,7 @@ _NUMBERED = re.compile(
     re.IGNORECASE,
 )
 _RANK_LINE = re.compile(
-    r"^[ \t]*(?:[-*•][ \t]+)?(?P<entry>[^\n:|]{1,80}?)[ \t]*(?::|=|-|–|—)[ \t]*(?:#|rank[ \t]+)?(?P<rank>\d{1,3})(?:st|nd|rd|th)?[ \t.;,]*$",
+    r"^[ \t]{0,12}(?:[-*•][ \t]{1,4})?(?P<entry>[^\s:|][^\n:|]{0,80}?)[ \t]{0,4}(?::|=|-|–|—)[ \t]{0,12}(?:#|rank[ \t]{1,4})?(?P<rank>\d{1,3})(?:st|nd|rd|th)?[ \t.;,]{0,12}$",
     re.MULTILINE | re.IGNORECASE,
 )
 _BULLETED = re.compile(r"[ \t]*(?P<rank>)[-*•+–][ \t]+(?P<entry>\S.*)")

@@ -76,6 +76,7 @@ OWN = [
     bound("multi", {"revenue": 12, "net loss": 3}, {"metric": "fraction"}, **USD),
     bound("multi", [12, 13], {"ordered": True}, unit="percent"),
     bound("multi", ["credit"], {"item_kind": "label", "metric": "set_f1"}, labels=RISKS),
+    bound("steps", 12, {"step_weight": 0.5}, unit="percent", steps=[{"name": "a", "value": 1.2}]),
     bound("summary", "Revenue fell by 12% to $1,234 million in FY2023."),
 ]
 

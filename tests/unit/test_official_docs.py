@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from pytest_fineval.scoring.registry import SCORERS
+from pytest_fineval.scoring.score import FAILURES
 from tests.unit import (
     test_official_indiafinbench,
     test_official_jfinqa,
@@ -34,3 +35,12 @@ def test_every_official_scorer_is_named_after_the_revision_it_reproduces():
     for name, (version, target) in SCORERS.items():
         if name.endswith("/official"):
             assert import_module(target.partition(":")[0]).REVISION.startswith(str(version)), name
+
+
+def test_every_scorer_and_every_failure_kind_is_explained():
+    page = PAGE.read_text(encoding="utf-8")
+    own = [name for name in SCORERS if "/" not in name]
+    assert [name for name in own if f"\n### {name}\n" not in page] == []
+    benchmarks = {name.partition("/")[0] for name in SCORERS if "/" in name}
+    assert [name for name in benchmarks if name not in page.lower().replace("-", "")] == []
+    assert [kind for kind in FAILURES if f"`{kind}`" not in page] == []
