@@ -21,11 +21,13 @@ WAIT_S = 30.0
 
 
 class ResponseCache:
-    """The answers of one run. Each process opens its own object on the same path, and uses it
-    from one thread."""
+    """The answers of one run. Each process opens its own object on the same path; no two threads
+    use it at a time."""
 
     def __init__(self, path: Path):
-        self._file = sqlite3.connect(path, timeout=WAIT_S, isolation_level=None)
+        self._file = sqlite3.connect(
+            path, timeout=WAIT_S, isolation_level=None, check_same_thread=False
+        )
         # A commit survives the death of the process; only one of the machine may undo it.
         self._file.execute("PRAGMA journal_mode = WAL")
         self._file.execute("PRAGMA synchronous = NORMAL")

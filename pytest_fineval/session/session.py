@@ -165,7 +165,8 @@ class Session:
         try:
             yield handle
         finally:
-            self._asker.drop(ask)
+            if self._asker is not None:  # after an interrupt fixtures end later than the run
+                self._asker.drop(ask)
 
     def attach(self, item: pytest.Item, report: pytest.TestReport) -> None:
         """Put the item's record on its report, once, whatever became of the test."""
