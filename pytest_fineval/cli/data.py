@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from pytest_fineval.cli.common import Commands, command
+from pytest_fineval.tracks.names import MODULES
 
 
 def add_import(commands: Commands) -> None:
@@ -16,7 +17,7 @@ def add_import(commands: Commands) -> None:
         "fineval import jfinqa runs.jsonl -o evals/cases/jfinqa.jsonl --predictions runs.jsonl",
         _import,
     )
-    parser.add_argument("track", metavar="TRACK", help="a benchmark under one protocol")
+    parser.add_argument("track", metavar="TRACK", help=", ".join(MODULES))
     parser.add_argument("source", help="a file, or hub:OWNER/NAME@REVISION (40 hex digits)")
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE")
     parser.add_argument("--split", help="of the source; default: the one in the file's name")

@@ -9,30 +9,7 @@ from typing import Any
 
 from pytest_fineval.errors import InputError, nearest
 from pytest_fineval.tracks.base import Record, Track
-
-_MODULES = {
-    "finqa": ("finqa", "TRACK"),
-    "finqa-programs": ("finqa", "PROGRAMS"),
-    "convfinqa": ("convfinqa", "TRACKS"),
-    "convfinqa-programs": ("convfinqa", "TRACKS"),
-    "convfinqa-own-history": ("convfinqa", "TRACKS"),
-    "convfinqa-own-history-programs": ("convfinqa", "TRACKS"),
-    "tatqa": ("tatqa", "TRACK"),
-    "jfinqa": ("jfinqa", "TRACK"),
-    "indiafinbench": ("indiafinbench", "TRACK"),
-    "indiafinbench-flags": ("indiafinbench", "FLAGS"),
-    "financebench": ("financebench", "TRACKS"),
-    "financebench-oracle": ("financebench", "TRACKS"),
-    "financereasoning": ("financereasoning", "TRACK"),
-    "financemath": ("financemath", "TRACK"),
-    "finchain": ("finchain", "TRACKS"),
-    "rusfinchain": ("finchain", "TRACKS"),
-    "finesse": ("finesse", "TRACK"),
-    "wealthops": ("wealthops", "TRACK"),
-}
-
-NAMES = tuple(_MODULES)
-"""Every track: a benchmark under one protocol."""
+from pytest_fineval.tracks.names import MODULES
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +37,9 @@ def find(name: str) -> Entry:
     Raises:
         InputError: there is none.
     """
-    if name not in _MODULES:
-        raise InputError(f'unknown track "{name}"; {nearest(name, NAMES)}')
-    module_name, attribute = _MODULES[name]
+    if name not in MODULES:
+        raise InputError(f'unknown track "{name}"; {nearest(name, MODULES)}')
+    module_name, attribute = MODULES[name]
     module = import_module(f"pytest_fineval.tracks.{module_name}")
     found = getattr(module, attribute)
     return Entry(found[name] if isinstance(found, dict) else found, module)

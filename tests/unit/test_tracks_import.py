@@ -13,6 +13,7 @@ from pytest_fineval.tracks.base import Record
 from pytest_fineval.tracks.faults import KNOWN, TAG
 from pytest_fineval.tracks.importing import How, import_track, models
 from pytest_fineval.tracks.manifest import MANIFEST, read_entry
+from pytest_fineval.tracks.names import MODULES
 
 MATH = {
     "question_id": "validation-1",
@@ -81,7 +82,7 @@ def entry_of(folder, name="c.jsonl"):
     return json.loads((folder / MANIFEST).read_text(encoding="utf-8"))[name]
 
 
-@pytest.mark.parametrize("name", catalogue.NAMES)
+@pytest.mark.parametrize("name", MODULES)
 def test_every_track_declares_its_protocol(name):
     track = catalogue.find(name).track
     assert track.name == name
