@@ -30,6 +30,11 @@ def add_gate(commands: Commands) -> None:
         help="git ref to read policy, baseline, signers and ledger from (default: as the run did)",
     )
     parser.add_argument(
+        "--rescore",
+        action="store_true",
+        help="believe no score in the run's folder: score its raw answers anew, by the cases here",
+    )
+    parser.add_argument(
         "--self-check",
         action="store_true",
         help="split the run's repeated samples in two and say how often the gate would block them",
@@ -45,6 +50,8 @@ def _gate(given: argparse.Namespace) -> int:
     from pytest_fineval.store.run import read
 
     run = read(given.run)
+    if given.rescore:
+        run = _rescored(run)
     if given.self_check:
         return _self_check(run, given)
     verdict = judge_again(
@@ -69,6 +76,17 @@ def _gate(given: argparse.Namespace) -> int:
     terminal.write(summarize(verdict, run.manifest, run.records, before, run.folder), out, "lost")
     terminal.write_verdict(verdict, out)
     return verdict.exit_code or 0
+
+
+def _rescored(run: Run) -> Run:
+    from pytest_fineval.cli.lock import located
+    from pytest_fineval.gate.rescore import rescore_run
+    from pytest_fineval.scoring.embeddings import cache_path
+    from pytest_fineval.settings import load
+
+    names = sorted({name for files in run.manifest.suites.values() for name in files})
+    cases = [one.case for one in located(Path(name) for name in names)]
+    return rescore_run(run, cases, embeddings=cache_path(Path.cwd() / load(Path.cwd()).recordings))
 
 
 def _self_check(run: Run, given: argparse.Namespace) -> int:

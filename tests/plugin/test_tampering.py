@@ -251,6 +251,19 @@ def test_a_split_without_cases(ready):
     assert done.ret == 5
 
 
+@pytest.mark.parametrize("command", [["--rescore"], ["--rescore", "--json"]])
+def test_forged_scores_in_the_runs_folder(ready, command):
+    ready.pytest()
+    records = ready.run_folder() / "records.jsonl"
+    forged = records.read_text().replace('"value": 0.0', '"value": 1.0')
+    records.write_text(forged.replace('"status": "wrong"', '"status": "correct"'))
+    run = str(ready.run_folder())
+    assert ready.fineval("gate", run).returncode == 0, "the folder alone is believed"
+    done = ready.fineval("gate", run, *command, fails=True)
+    assert done.returncode == 1
+    assert "BLOCK" in done.stdout.upper()
+
+
 # Waivers.
 
 
