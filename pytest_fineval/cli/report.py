@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
 from pytest_fineval.cli.common import Commands, command
-from pytest_fineval.errors import InputError, nearest
+from pytest_fineval.errors import InputError
 
-SUFFIXES = (".html",)
+SUFFIXES = ".html .md .json .csv .parquet .xml"
 
 
 def add_report(commands: Commands) -> None:
@@ -26,9 +27,9 @@ def add_report(commands: Commands) -> None:
         "--output",
         type=Path,
         action="append",
-        required=True,
+        default=[],
         metavar="FILE",
-        help=f"repeatable; one of {' '.join(SUFFIXES)}",
+        help=f"repeatable; {SUFFIXES}",
     )
     parser.add_argument(
         "--history",
@@ -37,6 +38,17 @@ def add_report(commands: Commands) -> None:
         default=[],
         metavar="RUN",
         help="earlier runs (or a folder of runs) to show beside it in .html",
+    )
+    parser.add_argument(
+        "--github",
+        action="store_true",
+        help="in a GitHub job: write the job summary and annotate cases and baseline",
+    )
+    parser.add_argument(
+        "--comment",
+        type=int,
+        metavar="PR",
+        help="write (or update) the one comment on this pull request; needs GITHUB_TOKEN",
     )
 
 
@@ -55,19 +67,25 @@ def add_history(commands: Commands) -> None:
 
 
 def _report(given: argparse.Namespace) -> int:
+    from pytest_fineval.report import github
     from pytest_fineval.report.material import gather
-    from pytest_fineval.report.write import write
+    from pytest_fineval.report.view import view
+    from pytest_fineval.report.write import check_suffix, write
 
+    if not (given.output or given.github or given.comment):
+        raise InputError("what is to be written? give -o FILE, --github or --comment PR")
     for path in given.output:
-        if path.suffix.lower() not in SUFFIXES:
-            raise InputError(
-                f'no report has the suffix "{path.suffix}"; {nearest(path.suffix, SUFFIXES)}',
-                path=path,
-            )
+        check_suffix(path)
     material = gather(given.run, Path.cwd())
+    page = view(material, given.history)
     for path in given.output:
-        write(material, path, given.history)
+        write(page, path)
         print(f"written: {path}")
+    if given.github:
+        for line in github.publish(page, Path.cwd(), os.environ):
+            print(line)
+    if given.comment:
+        print(github.post_comment(github.comment(page), given.comment, os.environ))
     for notice in material.notices:
         print(f"note: {notice}", file=sys.stderr)
     return 0

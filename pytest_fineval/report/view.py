@@ -22,6 +22,7 @@ class View:
     """One run as a page shows it.
 
     Attributes:
+        material: what it is made of; the data formats write its records whole.
         limit: characters that one text keeps.
         reach: half of the interval plot's width, a share of 1.
         compared: whether there is a baseline to stand beside.
@@ -30,6 +31,7 @@ class View:
         manifest: as JSON, without its list of cases.
     """
 
+    material: Material
     summary: Summary
     cases: Sequence[CaseView]
     limit: int
@@ -58,6 +60,7 @@ def view(material: Material, earlier: Sequence[Path] = ()) -> View:
     differences = figures.differences(material)
     ends = [abs(x) for one in differences for x in (one.low, one.high, one.limit)]
     return View(
+        material=material,
         summary=summarize(
             material.verdict, run.manifest, run.records, material.before, run.folder,
             material.notices,
