@@ -1,4 +1,4 @@
-"""The slow slide: baselines that get lower step by step, and results that outgrew theirs."""
+"""What creeps in slowly: baselines that slide, results that outgrew theirs, cases worn out."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ from pathlib import Path
 from pytest_fineval.gate.baseline import Baseline, Step, sha256
 from pytest_fineval.gate.policy import Policy
 from pytest_fineval.gate.verdict import Verdict
+from pytest_fineval.store.run import VERDICT
 
 MOST_STEPS = 50
 """How far back a baseline remembers: years of monthly ones."""
+
+MOST_COMPARISONS = 10
+"""Different results that are compared on the same cases before a warning."""
 
 LOWER_BY = 1e-9
 
@@ -100,6 +104,40 @@ def slack(verdict: Verdict) -> list[str]:
         "lost again unseen; propose a new one (fineval baseline propose)"
         for check in clear
         if 1 - check.p <= check.alpha / len(checks)
+    ]
+
+
+def worn(runs: Path, verdict: Verdict, most: int = MOST_COMPARISONS) -> list[str]:
+    """Whether so many results were compared on these cases that the best of them is flattered.
+
+    Args:
+        runs: the folder of earlier runs. The same answers give the same verdict and count once.
+        verdict: of the run that was just judged.
+        most: how many different results one set of cases may choose between.
+
+    Returns:
+        One sentence, or nothing.
+    """
+    if verdict.split not in {"full", "dev"} or verdict.outcome in {"invalid", "not_judged"}:
+        return []
+    seen = {verdict.digest}
+    for path in runs.glob(f"*/{VERDICT}"):
+        try:
+            other = Verdict.model_validate_json(path.read_bytes())
+        except (OSError, ValueError):
+            continue
+        if (
+            other.split == verdict.split
+            and other.baseline_digest == verdict.baseline_digest
+            and other.outcome not in {"invalid", "not_judged"}
+        ):
+            seen.add(other.digest)
+    if len(seen) <= most:
+        return []
+    return [
+        f"{len(seen)} different results were compared with this baseline on the {verdict.split} "
+        "split: the best of many on the same cases looks better than it is; add fresh cases, or "
+        "judge the choice on held-out ones (fineval heldout open)"
     ]
 
 

@@ -200,6 +200,7 @@ class Controller:
             verdict = self._judge(self.manifest)
         self.verdict = verdict
         self.notices += ratchet.slack(verdict)
+        self.notices += ratchet.worn(self._settings.root / ".fineval" / "runs", verdict)
         self._writer.close()
         finished = datetime.now(UTC).isoformat(timespec="seconds")
         self.manifest = self.manifest.model_copy(update={"finished": finished})

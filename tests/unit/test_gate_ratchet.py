@@ -92,6 +92,29 @@ def test_chance_and_losses_are_no_slack(before, now):
     assert not ratchet.slack(judged(before, now))
 
 
+def judged_runs(tmp_path, *wrong):
+    for number, count in enumerate(wrong):
+        folder = tmp_path / f"run-{number}"
+        folder.mkdir()
+        (folder / "verdict.json").write_bytes(judged(0, count).to_bytes())
+    return tmp_path
+
+
+def test_many_different_results_on_the_same_cases_ask_for_fresh_ones(tmp_path):
+    runs = judged_runs(tmp_path, *range(10))
+    assert not ratchet.worn(runs, judged(0, 9))
+    (note,) = ratchet.worn(runs, judged(0, 10))
+    assert "11 different results were compared with this baseline on the full split" in note
+
+
+def test_the_same_answers_again_are_no_new_comparison(tmp_path):
+    runs = judged_runs(tmp_path, *([3] * 12))
+    (runs / "torn").mkdir()
+    (runs / "torn" / "verdict.json").write_text("{")
+    assert not ratchet.worn(runs, judged(0, 3))
+    assert not ratchet.worn(tmp_path / "none", judged(0, 3))
+
+
 # The ledger in the signed bytes.
 
 
