@@ -102,3 +102,9 @@ def test_with_the_gate_off_the_plan_may_differ_but_the_signature_has_to_hold(pat
     path.write_bytes(path.read_bytes() + b" ")
     with pytest.raises(InputError, match="altered"):
         preflight(Rules.beside(path), plan, mode="off", now=NOW)
+
+
+def test_a_list_of_revoked_keys_beside_the_baseline_counts(path, signers, key):
+    path.with_name("revoked_keys").write_text(key.with_name("ann.pub").read_text())
+    with pytest.raises(InputError, match="the key of ann that signed it is revoked"):
+        preflight(Rules.beside(path), manifest(), now=NOW)

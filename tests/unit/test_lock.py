@@ -1,6 +1,7 @@
 """The ledger of cases: what it notices, and that two branches merge."""
 
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -200,6 +201,12 @@ def test_the_digest_knows_no_order(kept):
     whole = lock.read(kept.lock)
     assert Ledger(whole.path, whole.entries[::-1]).digest == whole.digest
     assert Ledger(whole.path, whole.entries[:1]).digest != whole.digest
+
+
+def test_this_projects_own_ledger_shows_no_drift(monkeypatch, capsys):
+    monkeypatch.chdir(Path(__file__).parents[2])
+    assert main(["lock", "check"]) == 0, capsys.readouterr().err
+    assert not capsys.readouterr().err
 
 
 # With real git.
