@@ -52,6 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     heldout.add_heldout(commands)
     plan.add_plan(commands)
     data.add_import(commands)
+    data.add_figures(commands)
     data.add_demo(commands)
     report.add_report(commands)
     report.add_history(commands)

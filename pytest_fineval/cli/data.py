@@ -55,6 +55,29 @@ def _import(given: argparse.Namespace) -> int:
     return 0
 
 
+def add_figures(commands: Commands) -> None:
+    parser = command(
+        commands,
+        "figures",
+        "show a run's figures by track, with what they depend on",
+        "fineval figures .fineval/runs/20261130T101500Z-1a2b",
+        _figures,
+    )
+    parser.add_argument("run", type=Path, help="a run's folder")
+    parser.add_argument("--model", help="default: the one that was gated")
+    parser.add_argument("--json", action="store_true", help="one JSON object a track and line")
+
+
+def _figures(given: argparse.Namespace) -> int:
+    from pytest_fineval.cases.model import json_line
+    from pytest_fineval.store.run import read
+    from pytest_fineval.tracks.figures import as_json, figures, lines
+
+    for found in figures(read(given.run), Path.cwd(), given.model):
+        print(json_line(as_json(found)) if given.json else "\n".join(lines(found)))
+    return 0
+
+
 def add_demo(commands: Commands) -> None:
     group = command(
         commands, "demo", "the offline model of the examples", "fineval demo fetch-model"

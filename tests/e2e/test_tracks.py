@@ -221,6 +221,10 @@ def test_a_run_of_the_tatqa_sample_predictions_gives_the_published_figures(impor
     for part in ("em", "f1", "scale"):
         mean = sum(record.score.parts.get(part, 0.0) for record in records) / len(records)
         assert mean == pytest.approx(expected[part], abs=1e-12)
+    folder = imported.root / "runs" / "sample_prediction_dev"
+    shown = json.loads(imported.fineval("figures", str(folder), "--json").stdout)
+    assert shown["parts"] == pytest.approx({part: expected[part] for part in shown["parts"]})
+    assert sum(each["n"] for each in shown["slices"]["task"].values()) == expected["n"]
 
 
 FLAGS = ("indiafinbench-flags", *("data/indiafinbench/model_item_correct.jsonl",) * 2)

@@ -5,9 +5,11 @@ import json
 import pytest
 
 from pytest_fineval.cli import main
+from pytest_fineval.errors import InputError
 from pytest_fineval.store import run as runs
+from pytest_fineval.tracks.figures import figures
 from pytest_fineval.tracks.importing import How, import_track
-from tests.http_server import ScriptedServer, ok
+from tests.http_server import ScriptedServer, error, ok
 
 MATH = [
     {
@@ -102,6 +104,52 @@ def test_tracks_are_planned_apart_with_their_evidence(tracks):
         ("financemath", "supplied", "financemath/strict@1"),
         ("convfinqa-own-history", "supplied", "convfinqa/strict@1"),
     }
+
+
+def test_figures_stand_with_everything_that_they_depend_on(tracks, capsys, monkeypatch):
+    _, _, run = asked_live(tracks, "openai-compatible", [ok("Answer: 120")])
+    monkeypatch.chdir(tracks.path)
+    capsys.readouterr()
+    assert main(["figures", str(run.folder), "--json"]) == 0
+    talk, maths = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (talk["track"], maths["track"]) == ("convfinqa-own-history", "financemath")
+    assert talk["source"]["revision"].startswith("cf3eed2d")
+    assert maths["source"]["split"] == "validation"
+    assert talk["evidence"] == "supplied"
+    assert talk["scorer"] == "convfinqa/strict@1"
+    assert talk["model"]["decoding"] == {"max_tokens": 256}
+    assert talk["model"]["template"]
+    assert (talk["attempted"], talk["submitted"], talk["scored"]) == (3, 3, 3)
+    assert talk["score"] == pytest.approx(1 / 3)
+    assert talk["conversations"]["turns"] == [1, 3]
+    assert talk["conversations"]["conversations"] == [0, 1]
+    assert maths["slices"]["language"] == {"en": {"n": 2, "mean": 0.0}}
+    assert maths["conversations"] is None
+    assert main(["figures", str(run.folder)]) == 0
+    text = capsys.readouterr().out
+    for words in (
+        "revision cf3eed2d", "split", "attempted 3", "evidence supplied", "model m",
+        "max_tokens 256", "scorer convfinqa/strict@1", "turns 1/3", "by language",
+    ):  # fmt: skip
+        assert words in text
+
+
+def test_answers_that_never_came_count_as_zero_by_their_kind(tracks):
+    _, _, run = asked_live(tracks, "openai-compatible", [error(400, "no such model")])
+    found = figures(run, tracks.path)
+    assert [each.score for each in found] == [0.0, 0.0]
+    assert [sum(each.failures.values()) for each in found] == [3, 2]
+    assert all(each.submitted == 0 for each in found)
+
+
+def test_a_case_file_changed_after_its_import_gives_no_figures(tracks):
+    _, _, run = asked_live(tracks, "openai-compatible", [ok("Answer: 120")])
+    path = tracks.path / "evals" / "cases" / "financemath.jsonl"
+    path.write_text(path.read_text().replace("4.75", "4.76"))
+    with pytest.raises(InputError, match="was changed after its import"):
+        figures(run, tracks.path)
+    with pytest.raises(InputError, match='asked no model "other"'):
+        figures(run, tracks.path, "other")
 
 
 BENCH = {
