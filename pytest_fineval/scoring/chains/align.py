@@ -61,7 +61,9 @@ def align(scores: Matrix, threshold: float) -> Alignment:
     gold, predicted = scores.shape
     if not gold or not predicted:
         return Alignment()
-    moves, cost = _moves((1.0 - scores).tolist(), gold, predicted)
+    costs = (1.0 - scores).tolist()
+    moves, cost = _moves(costs, gold, predicted)
+    most = 1.0 - threshold + SLACK
     row, column, length = gold, predicted, 0
     pairs: list[tuple[int, int]] = []
     while row or column:
@@ -71,7 +73,7 @@ def align(scores: Matrix, threshold: float) -> Alignment:
             row -= 1
         if move != _SKIP_GOLD:
             column -= 1
-        if move == _PAIR and scores[row, column] >= threshold - SLACK:
+        if move == _PAIR and costs[row][column] <= most:
             pairs.append((row, column))
     precision, recall = len(pairs) / predicted, len(pairs) / gold
     return Alignment(

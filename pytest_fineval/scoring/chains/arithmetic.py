@@ -165,8 +165,7 @@ def _compare(expression: str, terms: list[_Term], stated: Reading) -> Shown | No
             value = _Reader(terms, as_fraction).value()
         except NoValueError:
             continue
-        # A fraction may be stated in percent: 300 / 900 = 33.33%.
-        for worked_out in {value, 100 * value} if stated.unit == "percent" else {value}:
+        for worked_out in _same_amounts(value, terms, stated):
             gap = abs(worked_out - written)
             cut = gap < last_digit * (1 - 1e-9) and abs(worked_out) > abs(written)
             rounded = gap <= max(last_digit / 2 * (1 + 1e-9), TOLERANCE * abs(written))
@@ -174,6 +173,19 @@ def _compare(expression: str, terms: list[_Term], stated: Reading) -> Shown | No
             if best is None or gap < abs(best.worked_out - best.stated):
                 best = Shown(expression, written, worked_out, holds)
     return best
+
+
+def _same_amounts(value: float, terms: list[_Term], stated: Reading) -> set[float]:
+    """What the result may be written as: `300 / 900 = 33.33%`, `4 + 3 = 7 million`."""
+    found = {value}
+    if stated.unit == "percent":
+        found.add(100 * value)
+    scales = {float(t.reading.scale or 1) for t in terms if t.reading is not None}
+    if scales == {1.0} and stated.scale is not None:
+        found.add(value * float(stated.scale))
+    elif len(scales) == 1 and stated.scale is None:
+        found.add(value / scales.pop())
+    return found
 
 
 class _Reader:

@@ -114,15 +114,13 @@ def step_metrics(
     matches = _matches(gold, predicted, missing, profile)
     gated = similarity * matches
     fuzzy = similarity * _closeness(gold, predicted, missing)
+    reached: _Flags = np.greater_equal(gated, STEP_THRESHOLD - SLACK)
     return StepMetrics(
-        hard=_rates(
-            (gated.max(1) >= STEP_THRESHOLD - SLACK).mean(),
-            (gated.max(0) >= STEP_THRESHOLD - SLACK).mean(),
-        ),
+        hard=_rates(np.any(reached, axis=1), np.any(reached, axis=0)),
         dtw_gate=align(gated, STEP_THRESHOLD),
         dtw_bonus=align(TEXT_WEIGHT * similarity + (1 - TEXT_WEIGHT) * matches, STEP_THRESHOLD),
-        fuzzy=_rates(fuzzy.max(1).mean(), fuzzy.max(0).mean()),
-        soft=_rates(_attended(fuzzy, 1).mean(), _attended(fuzzy, 0).mean()),
+        fuzzy=_rates(fuzzy.max(1), fuzzy.max(0)),
+        soft=_rates(_attended(fuzzy, 1), _attended(fuzzy, 0)),
         fam=fam,
         fuzzy_fas=fas,
     )
@@ -202,5 +200,7 @@ def _attended(fuzzy: Matrix, axis: int) -> _Array:
     return attended
 
 
-def _rates(recall: np.floating, precision: np.floating) -> Rates:
-    return Rates(float(precision), float(recall), f1(float(precision), float(recall)))
+def _rates(gold: _Array | _Flags, predicted: _Array | _Flags) -> Rates:
+    """Recall is the mean over gold steps, precision that over predicted steps."""
+    recall, precision = float(gold.sum()) / gold.size, float(predicted.sum()) / predicted.size
+    return Rates(precision, recall, f1(precision, recall))

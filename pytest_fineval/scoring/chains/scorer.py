@@ -54,12 +54,11 @@ class StepsScorer(NumericScorer):
             return final
         result = check_rubric(clean(text, start, end).text, self.rubric)
         chain = parse_chain(text, self.options.locale)
-        golds = [float(quantity.value * quantity.ask.scale) for quantity in self.rubric]
-        golds += [float(quantity.value) for quantity in self.rubric]
+        final_gold = None if self.expected is None else float(self.expected)
         diagnosis = diagnose(
             chain,
-            golds,
-            None if self.expected is None else float(self.expected),
+            self._amounts(),
+            final_gold,
             self.options.locale,
             correct=final.value == 1.0,
         )
@@ -87,3 +86,15 @@ class StepsScorer(NumericScorer):
             },
             details=details,
         )
+
+    def _amounts(self) -> list[float]:
+        """The gold quantities in every way that an expression may come to them."""
+        golds = [(each.value, each.ask) for each in self.rubric]
+        if self.expected is not None:
+            golds.append((self.expected, self.ask))
+        found = []
+        for value, ask in golds:
+            found += [float(value), float(value * ask.scale)]
+            if ask.unit.kind in {"percent", "pp"}:
+                found.append(float(value) / 100)
+        return found

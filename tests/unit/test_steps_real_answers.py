@@ -1,0 +1,91 @@
+"""The step rubric on what three real models answered to the project's own reasoning cases."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pytest_fineval.cases.model import Case
+from pytest_fineval.scoring.registry import prepare
+
+EVALS = Path(__file__).resolve().parents[2] / "evals"
+CASES = {
+    case.id: case
+    for line in (EVALS / "cases/reasoning.jsonl").read_text(encoding="utf-8").splitlines()
+    for case in [Case.model_validate_json(line)]
+}
+RUBRICS = {
+    "reasoning-bluefen-pr25q1": [
+        {"name": "revenue now", "value": 152.4, "unit": "USD", "scale": 1e6},
+        {"name": "revenue before", "value": 138.5, "unit": "USD", "scale": 1e6},
+    ],
+    "reasoning-caldmoor-10k24-pension": [
+        {"name": "service cost", "value": 4118},
+        {"name": "interest cost", "value": 11240},
+    ],
+    "reasoning-harborquill-10k24-payouts": [
+        {"name": "dividends", "value": 4},
+        {"name": "buybacks", "value": 3},
+    ],
+    "reasoning-zephrine-10k24-netdebt": [
+        {"name": "debt", "value": 300},
+        {"name": "cash", "value": 100},
+    ],
+}
+
+
+def answers(model):
+    lines = (EVALS / "recordings" / f"{model}.jsonl").read_text(encoding="utf-8").splitlines()
+    return [row for row in map(json.loads, lines) if row["case"] in CASES]
+
+
+def scored(row, weight=0.0):
+    case = CASES[row["case"]]
+    rubric = RUBRICS.get(case.id, [{"name": "answer", "value": case.gold.answer}])
+    spec = case.scorer.model_copy(update={"name": "steps"})
+    spec.model_extra["step_weight"] = weight
+    gold = case.gold.model_copy(update={"steps": tuple(rubric)})
+    return prepare(spec, gold).score(row["answer"]["text"])
+
+
+def found(model, case, sample=0):
+    row = next(r for r in answers(model) if r["case"] == case and r["sample"] == sample)
+    return scored(row)
+
+
+@pytest.mark.parametrize("model", ["base", "requantised", "damaged"])
+def test_without_weight_every_verdict_is_that_of_the_final_answer(model):
+    rows = answers(model)
+    assert len(rows) >= len(CASES)
+    for row in rows:
+        case, ours = CASES[row["case"]], scored(row)
+        alone = prepare(case.scorer, case.gold).score(row["answer"]["text"])
+        assert (ours.value, ours.failure, ours.span) == (alone.value, alone.failure, alone.span)
+
+
+def test_a_right_sum_states_both_of_its_parts():
+    score = found("base", "reasoning-harborquill-10k24-payouts")
+    assert score.value == 1.0
+    assert score.details["quantities"] == {"dividends": True, "buybacks": True}
+    assert "chain_cause" not in score.details
+
+
+def test_one_part_alone_earns_half_of_the_rubric():
+    score = found("base", "reasoning-caldmoor-10k24-pension")
+    assert score.value == 0.0
+    assert score.details["quantities"] == {"service cost": True, "interest cost": False}
+    assert score.details["chain_cause"] == "wrong_formula"
+
+
+def test_a_right_expression_with_a_wrong_result_is_a_slip():
+    growth = found("base", "reasoning-bluefen-pr25q1", sample=3)
+    assert growth.details["chain_cause"] == "arithmetic_slip"
+    assert growth.details["slip"].startswith("(152.4 - 138.5) / 138.5 = 0.100361")
+    pension = found("base", "reasoning-caldmoor-10k24-pension", sample=2)
+    assert pension.details["chain_cause"] == "arithmetic_slip"
+    assert pension.parts["steps"] == 1.0
+
+
+def test_a_chain_of_wrong_figures_is_a_wrong_formula():
+    score = found("requantised", "reasoning-caldmoor-10k24-pension")
+    assert score.details["chain_cause"] == "wrong_formula"
