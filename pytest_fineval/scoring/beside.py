@@ -302,6 +302,7 @@ _SCALE_NOTE = re.compile(
     r"(?P<plain>thousands|millions|billions|lakhs?|crores?)\b",
     re.IGNORECASE,
 )
+_IN_SCALE = re.compile(r"in\s{1,4}(?:thousands|millions|billions|lakh|crore)")
 _SCALE_HINT = re.compile(
     r"[Tt]housand|THOUSAND|[MmBb]illion|[MB]ILLION|[Cc]rore|[Ll]akh|\(.{0,40}(?:mn|bn|mm|000)"
 )
@@ -309,6 +310,8 @@ _SCALE_HINT = re.compile(
 
 def scale_note(text: str) -> Decimal | None:
     """The scale of a note on the amounts around it, as `(In thousands, except ...)`."""
+    if "(" not in text and not _IN_SCALE.search(text.lower()):
+        return None
     if not _SCALE_HINT.search(text):
         return None
     match = _SCALE_NOTE.search(text)

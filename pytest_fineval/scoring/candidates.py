@@ -298,7 +298,9 @@ def pick_prose(text: str, pool: list[Candidate], ask: Ask) -> Pick:
     fitting = [c for c in pool if c.fits and not c.label]
     said = noise.non_answer(text)
     asides = (
-        [span for span in spans if noise.ASIDE.search(text[slice(*span)])] if len(spans) > 1 else []
+        [span for span in spans if noise.ASIDE.search(text[slice(*span)])]
+        if len(spans) > 1 and noise.may_comment(text)
+        else []
     )
     for candidate in fitting:
         candidate.aside = covered(asides, candidate.reading.at)

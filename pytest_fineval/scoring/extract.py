@@ -274,7 +274,7 @@ def marked(view: View, options: CommonOptions, kind: str) -> Located | None:
     if found:
         found = [max(found, key=lambda item: item.start)]
     last = None
-    if kind not in {"number", "date", "multi"} or options.locale != "en" or _MAY_MARK.search(text):
+    if kind not in {"number", "date", "multi"} or options.locale != "en" or _may_mark(text):
         last = _last_marker(text, _marker(options.locale, kind), kind)
     if last is not None and (not found or last[0] > found[0].end):
         start, end = last
@@ -297,7 +297,10 @@ def _tagged(text: str) -> Iterator[tuple[int, int]]:
                 yield start, match.start()
 
 
-_MAY_MARK = re.compile(r"[Aa][Nn][Ss][Ww][Ee][Rr]|####")
+def _may_mark(text: str) -> bool:
+    return "####" in text or "answer" in text.lower()
+
+
 _FIRM = re.compile(r"answer|[:=：#]|->|→", re.IGNORECASE)
 _MARKERS: dict[tuple[str, str], re.Pattern[str]] = {}
 

@@ -13,6 +13,18 @@ ASIDE = re.compile(
     re.IGNORECASE,
 )
 """A sentence that comments and does not answer."""
+_ASIDE_WORDS = (
+    *("generally", "typically", "usually", "rule", "industry average", "for reference", "sanity"),
+    *("note", "nb", "caveat", "disclaimer", "source"),
+    *("derived", "calculated", "computed", "obtained", "based"),
+)
+
+
+def may_comment(text: str) -> bool:
+    """Whether a text holds a word of ASIDE: tells the common case cheaply."""
+    folded = text.lower()
+    return any(word in folded for word in _ASIDE_WORDS)
+
 
 REFUSAL = re.compile(
     r"\b(?:I(?:'m| am)?|we|as an ai[^.\n]{0,60})\b[^.\n]{0,40}?\b(?:can(?:'t|not| not)|could(?:n't| not)|unable to"
@@ -38,10 +50,11 @@ NO_ANSWER = re.compile(
     r"|\bundisclosed\b|\bunknown\b|\bno (?:such )?(?:figure|amount|value|answer|number) (?:is|was|can)\b",
     re.IGNORECASE,
 )
-_MAY_DENY = re.compile(
-    r"n't|\bnot?\b|cannot|unable|declin|refus|lack|insuffic|without|undisclos|unknown|impossib|against my",
-    re.IGNORECASE,
+_DENIALS = (
+    *("n't", "no ", "no\n", "no\u00a0", "not ", "not\n", "not\u00a0", "cannot", "unable", "declin"),
+    *("refus", "lack", "insuffic", "without", "undisclos", "unknown", "impossib", "against my"),
 )
+"""One of them stands in every non-answer: most texts have none, and are spared the patterns."""
 MISSING_WORD = re.compile(
     r"\W*(?:n\s?[./]?\s?a\.?|n/?d|null|none|nothing|unknown|unavailable|undisclosed|not (?:available|applicable"
     r"|disclosed|reported|provided|stated|specified|given|mentioned|found|known|determinable|meaningful)|nm|n\.m\.|no answer|-?\?+|tbd)\W*",
@@ -53,7 +66,8 @@ DASH = re.compile(r"[\s$€£₹]*(?:-{1,3}|–|—|−)[\s.]*")
 
 def non_answer(text: str) -> tuple[str, int] | None:
     """The kind of non-answer that a text states and where: `refusal` or `no_answer`."""
-    if not _MAY_DENY.search(text):
+    folded = text.lower()
+    if not any(word in folded for word in _DENIALS):
         return None
     found = [
         (match.start(), kind)

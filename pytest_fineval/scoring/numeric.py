@@ -347,7 +347,8 @@ def compare(
     return Comparison(declared, None)
 
 
-_POWERS = {Decimal(10) ** power: "off_by_scale" for power in (3, 5, 6, 7, 9, 12)}
+_FACTORS = {10: "off_by_10", 100: "off_by_100", 1e3: "off_by_scale", 1e5: "off_by_scale",
+            1e6: "off_by_scale", 1e7: "off_by_scale", 1e9: "off_by_scale", 1e12: "off_by_scale"}  # fmt: skip
 
 
 def cause_of(value: Decimal, expected: Decimal) -> str | None:
@@ -355,15 +356,13 @@ def cause_of(value: Decimal, expected: Decimal) -> str | None:
     if not value or not expected:
         return None
     ratio = ARITHMETIC.divide(value, expected)
-    size = abs(ratio)
-    near = Decimal("0.005")
-    if abs(size - 1) <= near and ratio < 0:
+    if not -16 < ratio.adjusted() < 16:
+        return None
+    size = abs(float(ratio))
+    if abs(size - 1) <= 0.005 and ratio < 0:
         return "sign_flipped"
-    for power, name in {Decimal(100): "off_by_100", Decimal(10): "off_by_10", **_POWERS}.items():
-        for multiple in (power, 1 / power):
-            if abs(ARITHMETIC.divide(size, multiple) - 1) <= near:
-                return name
-    return None
+    size = max(size, 1 / size)
+    return next((name for by, name in _FACTORS.items() if abs(size / by - 1) <= 0.005), None)
 
 
 def _details(picked: Pick, ask: Ask) -> dict[str, Any]:

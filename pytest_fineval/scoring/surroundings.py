@@ -166,9 +166,9 @@ _CUES = re.compile(
     r"|of which|of whom|including|the other)"
     r"|(?P<explains>which|representing|based on|because|since|calculated (?:as|from)|computed (?:as|from)|derived from"
     r"|reflecting)"
-    r"|(?P<verb>was|were|is|are|equals?))\b",
-    re.IGNORECASE,
+    r"|(?P<verb>was|were|is|are|equals?))\b"
 )
+"""Cues in lower case: letters of one case are found twice as fast."""
 _RESULT_VERB = re.compile(
     r"\s*(?:(?:is|was|equals?|gives?|yields?|comes? to|results? in|equates? to|amounts? to|makes?|totals?)\b\s*)?"
     r"(?:equal to|about|approximately|roughly|~|≈|:)?\s*",
@@ -186,6 +186,7 @@ _CONTEXT_AFTER = re.compile(
     re.IGNORECASE,
 )
 _OPERATOR = r"minus|plus|less|times|(?:divided|multiplied) by|over"
+_OPERATORS = (*"×*/+÷−-–x", "minus", "plus", "less", "times", " by", "over")
 _OPERATOR_AFTER = re.compile(
     rf"[ )]{{0,2}}(?:[×*/+÷]|[-−–](?=\s)|(?<=\s)x(?=\s)|(?<=\s)(?:{_OPERATOR})(?=\s))\s?[\d($€£₹]"
 )
@@ -205,7 +206,8 @@ class Surroundings:
     def __init__(self, text: str, start: int, end: int):
         self._text = text
         self._start = start
-        cues = list(_CUES.finditer(text, start, end))
+        folded = text.lower()
+        cues = list(_CUES.finditer(folded if len(folded) == len(text) else text, start, end))
         self._cue_starts = [cue.start() for cue in cues]
         self._cues = [(cue.lastgroup or "", cue.start(), cue.end()) for cue in cues]
         self._brackets = _outer_brackets(text, start, end) if "(" in text else []
@@ -214,7 +216,9 @@ class Surroundings:
         """`result` right after an equals sign, `margin` after plus-minus, `operand` of an
         operation; else empty. An operand is never a result."""
         tail = self._text[max(self._start, reading.start - 24) : reading.start]
-        if _OPERATOR_AFTER.match(self._text, reading.end) or _OPERATOR_BEFORE.search(tail):
+        if _OPERATOR_AFTER.match(self._text, reading.end) or (
+            tail.rstrip(" (\n\u00a0").endswith(_OPERATORS) and _OPERATOR_BEFORE.search(tail)
+        ):
             return "operand"
         if ("=" in tail or "≈" in tail) and _RESULT.search(tail):
             return "result"
