@@ -280,13 +280,14 @@ def added(ledger: Ledger, found: Iterable[Located]) -> list[Entry]:
 
 
 def bumped(ledger: Ledger, located: Located, reason: str) -> Entry:
-    """The line that records a changed case as its next version.
+    """The line that records a changed case, or one that comes back, as its next version.
 
     Raises:
-        InputError: the case is not in the ledger, or did not change; no reason.
+        InputError: the case is not in the ledger, or is active and unchanged; no reason.
     """
     last = _last(ledger, located.case.id)
-    if last.sha256 == located.case.digest and not _is_recorded_twice(ledger, last):
+    known = last.state == "active" and not _is_recorded_twice(ledger, last)
+    if known and last.sha256 == located.case.digest:
         raise located.fault(f"is what version {last.version} recorded: there is nothing to bump")
     return _entry(ledger, located, version=last.version + 1, reason=_reason(reason))
 
@@ -378,8 +379,10 @@ def _old_questions(ledger: Ledger, found: Iterable[Located]) -> Iterator[str]:
     for name, last in ledger.latest.items():
         first.setdefault(last.asks, name)
     for located in found:
+        if located.case.id in ledger.latest:
+            continue
         earlier = first.setdefault(asks(located.case), located.case.id)
-        if earlier != located.case.id and located.case.id not in ledger.latest:
+        if earlier != located.case.id:
             yield f"case {located.case.id} asks the same as {earlier}: one question under two ids"
 
 

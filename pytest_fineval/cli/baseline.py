@@ -101,9 +101,12 @@ def _sign(given: argparse.Namespace) -> int:
     from pytest_fineval.gate.baseline import load
     from pytest_fineval.gate.signoff import sign
 
-    for note in ratchet.notes(load(given.file)):
+    loaded = load(given.file)
+    for note in ratchet.notes(loaded):
         _warn(note)
     print(f"signed: {sign(given.file, given.key)}")
+    if loaded.policy.signatures > 1:
+        print(f"its policy wants {loaded.policy.signatures} signers: fineval baseline verify")
     return 0
 
 

@@ -156,6 +156,13 @@ def test_add_does_not_record_a_change(kept, capsys):
     assert "fineval lock bump b" in capsys.readouterr().err
 
 
+def test_a_retired_case_may_come_back_as_a_new_version(kept):
+    main(["lock", "retire", "b", "--reason", "withdrawn"])
+    assert main(["lock", "bump", "b", "--reason", "published again"]) == 0
+    assert drift(kept, case("a"), case("b")) == lock.Drift()
+    assert lock.read(kept.lock).latest["b"].version == 2
+
+
 def test_retiring_twice_is_refused(kept):
     main(["lock", "retire", "b", "--reason", "withdrawn"])
     with pytest.raises(InputError, match="retired already"):
