@@ -102,6 +102,11 @@ def test_a_lone_fraction_is_an_answer_but_no_evaluated_step():
         ),
         ("```\nStep 1: x = 5\nAnswer: 5\n```", ([5], 5, "marker")),
         ("```python\nx = 7\n```", ([], None, None)),
+        ("First, A = 5.\nFinally, the answer is 6.", ([5], 6, "marker")),
+        ("Step 1: y = 6.\n\nNote: rounded to 2 decimals.", ([6], 6, "last_step")),
+        ("<b>Step 1:</b> x = 5<br>\n<answer>6</answer>", ([5], 6, "marker")),
+        ("Step 1: A = 3 =\nAnswer: in 2023", ([3], 2023, "marker")),
+        ("Step 1: x = 5\u2028Answer: $20. This includes 2 fees.", ([5], 20, "marker")),
     ],
 )
 def test_layouts(text, expected):

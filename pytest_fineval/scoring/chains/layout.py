@@ -50,7 +50,7 @@ _TOTAL_WORDS = r"итого?"
 """Also a usual name of a step: it states the answer only on a line that starts no step."""
 
 _LEAD_IN = (
-    r"(?:(?:so|thus|therefore|hence|then|and|итак|следовательно|таким образом|значит|поэтому)"
+    r"(?:(?:so|thus|therefore|hence|then|and|finally|наконец|итак|следовательно|таким образом|значит|поэтому)"
     r"[ ]?,?[ ]{1,2}){0,2}(?:the|our|my|наш)?[ ]{0,2}"
 )
 _ANSWER = re.compile(
@@ -68,6 +68,12 @@ _INLINE_ANSWER = re.compile(
 _HASHES = re.compile(r"^[ \t]*####[ \t]*(?=[-−+(]?[$€£₽]?[-−]?\.?\d)")
 _CONCLUDES = re.compile(
     r"^[ \t]*(?:so|thus|therefore|hence|итак|следовательно|таким образом|значит)\b", re.IGNORECASE
+)
+
+
+_REMARK = re.compile(
+    r"^[ \t]*(?:note|notes|explanation|remark|disclaimer|примечание|пояснение|замечание)[ ]?:",
+    re.IGNORECASE,
 )
 
 
@@ -220,7 +226,11 @@ def _fill(laid: Laid, lines: list[str], layout: Layout, boxes: set[str]) -> None
             close()
             laid.answers.append(marked)
             awaited = not marked.strip()
-        elif _boxed_only(line, boxes) or (_CONCLUDES.match(line) and _holds_box(line, boxes)):
+        elif (
+            _REMARK.match(line)
+            or _boxed_only(line, boxes)
+            or (_CONCLUDES.match(line) and _holds_box(line, boxes))
+        ):
             close()
         elif current is not None:
             current.append(_cell(line))

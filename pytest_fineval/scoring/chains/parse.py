@@ -27,6 +27,11 @@ _TAG = re.compile(
     r"<(?P<close>/?)(?:think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis)\s{0,9}>",
     re.IGNORECASE,
 )
+_ANSWER_TAG = re.compile(r"<(?:final_)?answer>", re.IGNORECASE)
+_BREAK = re.compile(
+    r"<br\s{0,3}/?>|</(?:p|li|div|h\d|tr|(?:final_)?answer)>|[\u2028\u2029\x85\v\f]", re.IGNORECASE
+)
+_MARKUP = re.compile(r"</?(?:b|strong|i|em|u|p|ul|ol|li|div|span|h\d|code)\s{0,3}>", re.IGNORECASE)
 _POWER = re.compile(r"(?<=[\d)])\*\*(?=[-\d(])")
 
 
@@ -97,13 +102,20 @@ def parse_chain(text: str, locale: str = "en") -> Chain:
 
 
 def _from_text(text: str, locale: str) -> Chain:
-    view = clean(_POWER.sub("^", without_code(text)))
+    view = clean(_POWER.sub("^", _plain(without_code(text))))
     boxes = [view.text[start:end] for start, end in view.boxes]
     laid = lay_out(view.text, boxes[-MOST_BOXES:])
     steps = tuple(Step(step, stated_value(step, locale)) for step in _few(laid.steps))
     answers = boxes or laid.answers
     status: ParseStatus = laid.layout or ("answer_only" if answers else "empty")
     return _finish(steps, answers[-1] if answers else None, locale, status)
+
+
+def _plain(text: str) -> str:
+    """The text with HTML's line ends as line ends, answer tags as markers, other tags left out."""
+    if "<" in text:
+        text = _ANSWER_TAG.sub("\nAnswer: ", text)
+    return _MARKUP.sub("", _BREAK.sub("\n", text))
 
 
 def _without_reasoning(text: str) -> str | None:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import islice
 
 from pytest_fineval.scoring.number import find_numbers
 from pytest_fineval.scoring.reading import ARITHMETIC, Reading, Style
@@ -17,8 +18,12 @@ from pytest_fineval.scoring.surroundings import Labels
 MOST_CHARACTERS = 4_000
 """Of a longer step the end is read: the result stands there."""
 
+MOST_SENTENCES = 20
+"""Sentences of an answer that are tried one by one."""
+
 _EQUALITY = re.compile(r"(?<![<>!])={1,3}(?!>)|[≈≃≅~∼]")
 _COMPARISON = re.compile(r"[<>≤≥≠]|!=")
+_SENTENCE_END = re.compile(r"[.!?;][ \u00a0]+(?=[A-ZА-ЯЁ])|\n")
 _STEP_REFERENCE = re.compile(
     r"\b(?:steps?|шаг(?:а|е|у|ом|и|ов)?|этап(?:а|е|у|ом|ы|ов)?)\s?[№#]?\s?\d{1,3}\b", re.IGNORECASE
 )
@@ -82,31 +87,45 @@ def stated(text: str, locale: str = "en", *, answer: bool = False) -> Stated | N
     """As `stated_value`, with the place of the number."""
     offset = max(0, len(text) - MOST_CHARACTERS)
     text = prepared(text[offset:], locale)
+    if answer:
+        # The answer is committed to in its first sentence; what follows explains it.
+        for sentence in islice(_SENTENCE_END.finditer(text), MOST_SENTENCES):
+            found = _last(text[: sentence.start()], locale, answer=True)
+            if found is not None:
+                return found
+    found = _last(text, locale, answer=answer)
+    return None if found is None else Stated(found.value, offset + found.start, offset + found.end)
+
+
+def _last(text: str, locale: str, *, answer: bool) -> Stated | None:
     start = 0
     for sign in _EQUALITY.finditer(text):
-        start = sign.end()
+        if text[sign.end() :].strip(_SPACES + "\n.,;"):
+            start = sign.end()
     # The bound of a comparison is no result: in "= 1.5 > 1.2" it is 1.5.
     bound = _COMPARISON.search(text, start)
     end = bound.start() if bound and any(c.isdigit() for c in text[start : bound.start()]) else None
     last: Stated | None = None
     for reading in results(text, locale, start, end, answer=answer):
-        assert reading.value is not None  # noqa: S101 - `results` leaves others out
-        value = _signed(text, reading, start)
-        last = Stated(value, offset + reading.start, offset + reading.end)
+        last = Stated(_signed(text, reading, start), reading.start, reading.end)
     return last
 
 
 def results(
     text: str, locale: str, start: int = 0, end: int | None = None, *, answer: bool = False
 ) -> Iterator[Reading]:
-    """Numbers of a span that are neither operands nor labels, from left to right."""
+    """Numbers of a span that are neither operands nor labels, from left to right.
+
+    The only number of an answer is no label: a year can be asked for.
+    """
     labels = Labels(text, start)
+    whole = answer and len(list(find_numbers(text, Style(locale=locale), start, end))) == 1
     for reading in find_numbers(text, Style(locale=locale), start, end):
         label = labels.is_label(reading)
         if reading.value is None or reading.ordinal or _is_identifier(text, reading):
             continue
         first = not text[start : reading.start].strip(_SPACES)
-        if label and not (first and start) and not _glued_unit(text, reading):
+        if label and not ((first and start) or whole or _glued_unit(text, reading)):
             continue
         if locale == "ru" and _is_russian_year(text, reading):
             continue
