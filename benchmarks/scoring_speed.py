@@ -153,6 +153,7 @@ def growth() -> None:
         "dollars": "$5 ",
         "list lines": "1. $5 million\n",
         "table": "| a | 1 |\n",
+        "one line of blanks": "\n" + " " * 99_999,
     }
     bound = prepare(ScorerSpec(name="numeric"), Gold(answer=1, unit="USD", scale=1e6))
     print("one answer of 200,000 characters, and its time over that of half of it:")

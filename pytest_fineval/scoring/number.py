@@ -184,6 +184,9 @@ def _int(text: str) -> int:
     return int(text.replace("−", "-"))
 
 
+_SPACERS = frozenset(" '_\u00a0")
+
+
 def plain_digits(token: str, locale: str = "en") -> str | None:
     """A token of digits and separators as plain digits with a point; None when malformed.
 
@@ -195,8 +198,8 @@ def plain_digits(token: str, locale: str = "en") -> str | None:
     """
     if token.isdigit():
         return token
-    token = re.sub("[ '_]", "\u00a0", token)
-    if "\u00a0" in token:
+    if not _SPACERS.isdisjoint(token):
+        token = re.sub("[ '_]", "\u00a0", token)
         head, *groups = re.split("[.,]", token)
         parts = head.split("\u00a0")
         if any(len(part) != 3 for part in parts[1:]) or len(parts[0]) > 3 or len(groups) > 1:
@@ -210,7 +213,7 @@ def plain_digits(token: str, locale: str = "en") -> str | None:
         if token.count(mark) > 1:
             return None
         whole, _, fraction = token.rpartition(mark)
-        whole_digits = _ungroup(re.split("[.,]", whole))
+        whole_digits = _ungroup(whole.replace(".", ",").split(","))
         return None if whole_digits is None else f"{whole_digits}.{fraction}"
     mark = "," if comma else "."
     parts = token.split(mark)

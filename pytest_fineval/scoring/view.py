@@ -169,6 +169,8 @@ _MATH = re.compile(
     r"(?<![\\$A-Za-z0-9])\$(?=[^\s$])((?:[^$\\\n]|\\[^\n]){1,400})(?<=\S)\$(?![\d$])"
 )
 _PLAIN_MATH = re.compile(r"[-+−(]?[\d.,]{1,30}\)?%?")
+_NUMBER_MATH = re.compile(r"(?<![\\$A-Za-z0-9])\$([-+−(]?[\d.,]{1,30}\)?%?)\$(?![\d$])")
+"""What is left of _MATH in a text without a command, a power or an equation."""
 _ESCAPED = {"(": " ", ")": " ", "[": " ", "]": " ", ",": "\u00a0", ";": " ", ":": " ", "!": "",
             " ": " ", "\\": "\n"}  # fmt: skip
 
@@ -296,7 +298,8 @@ def _math_dollars(raw: str, start: int, end: int) -> set[int]:
     found: set[int] = set()
     if raw.find("$", start, end) < 0:
         return found
-    for match in _MATH.finditer(raw, start, end):
+    rich = any(raw.find(sign, start, end) >= 0 for sign in "\\^=")
+    for match in (_MATH if rich else _NUMBER_MATH).finditer(raw, start, end):
         inner = match.group(1)
         if "\\" in inner or "^" in inner or "=" in inner or _PLAIN_MATH.fullmatch(inner):
             found.update((match.start(), match.end() - 1))

@@ -165,7 +165,22 @@ def test_no_repetition_hangs_a_scorer(scorer, text, times):
 
 @pytest.mark.parametrize("scorer", [*OWN, *PUBLISHED], ids=lambda scorer: scorer.identity)
 @pytest.mark.parametrize(
-    "unit", ["(", "{", "[", "1,", "9", "<think>", "\n1. ", "$", "or ", '{"a":', "yes "]
+    "unit",
+    [
+        "(",
+        "{",
+        "[",
+        "1,",
+        "9",
+        "<think>",
+        "\n1. ",
+        "$",
+        "or ",
+        '{"a":',
+        "<answer>",
+        "\n" + " " * 3_998,
+        "yes ",
+    ],
 )
 def test_a_very_long_answer_is_read_to_its_end(scorer, unit):
     check(scorer, unit * (4_000 // len(unit)))
