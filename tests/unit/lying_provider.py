@@ -31,6 +31,7 @@ class LyingProvider:
 
     def __init__(self, seed: int):
         self._draw = Random(seed)
+        self._habit = self._draw.randrange(9)  # one lie always, or (8) each time another
         self.billed_nano = 0
         self.calls = 0
 
@@ -52,18 +53,17 @@ class LyingProvider:
         """Nothing is held open."""
 
     def _lie(self, prompt: int, output: int) -> Usage:
-        return self._draw.choice(
-            [
-                Usage(input_tokens=prompt, output_tokens=output),
-                Usage(),
-                Usage(input_tokens=0, output_tokens=0),
-                Usage(input_tokens=1, output_tokens=1),
-                Usage(input_tokens=prompt, output_tokens=1),
-                Usage(input_tokens=2, output_tokens=output),
-                Usage(input_tokens=prompt),
-                Usage(input_tokens=prompt, output_tokens=output, cached_tokens=10**9),
-            ]
+        lies = (
+            Usage(input_tokens=prompt, output_tokens=output),
+            Usage(),
+            Usage(input_tokens=0, output_tokens=0),
+            Usage(input_tokens=1, output_tokens=1),
+            Usage(input_tokens=prompt, output_tokens=1),
+            Usage(input_tokens=2, output_tokens=output),
+            Usage(input_tokens=prompt),
+            Usage(input_tokens=prompt, output_tokens=output, cached_tokens=10**9),
         )
+        return self._draw.choice(lies) if self._habit == len(lies) else lies[self._habit]
 
 
 async def work(
