@@ -28,7 +28,7 @@ FRAME = 450
 """Bytes of a case beside its texts, about."""
 
 MOST_READ_AGAIN = 500
-"""Flipped cases whose baseline answer is read again, to mark the value in it."""
+"""Cases that moved whose baseline answer is read again, to mark the value in it; flips first."""
 
 ORDER = ("lost", "gained", "worse", "better", "same", "new")
 """How a case moved, the first being what a reviewer reads first."""
@@ -36,7 +36,12 @@ ORDER = ("lost", "gained", "worse", "better", "same", "new")
 
 @dataclass(frozen=True)
 class AnswerView:
-    """One answer. `text` is (before the value, the value that was read, after it)."""
+    """One answer.
+
+    Attributes:
+        text: (before the value, the value that was read, after it).
+        parts: named partial scores. how: what the scorer says of its reading.
+    """
 
     text: tuple[str, str, str]
     score: float
@@ -46,6 +51,7 @@ class AnswerView:
     stage: str = ""
     error: str = ""
     parts: tuple[tuple[str, str], ...] = ()
+    how: tuple[tuple[str, str], ...] = ()
     cost_usd: float | None = None
     latency_s: float = 0.0
 
@@ -91,9 +97,12 @@ def case_views(material: Material) -> tuple[list[CaseView], int]:
         groups.setdefault(record.case.id, []).append(record)
     limit = _limit(material, groups)
     flips = {flip.case: flip.kind for flip in material.verdict.flips}
-    again = set(list(flips)[:MOST_READ_AGAIN])
+    moved = {name: _moved(material, group, flips.get(name)) for name, group in groups.items()}
+    again = [n for n in groups if n in flips] + [n for n in groups if n not in flips]
+    again = [name for name in again if moved[name] not in {"same", "new"}][:MOST_READ_AGAIN]
+    read_again = set(again)
     views = [
-        _view(material, group, flips.get(name), limit, read_again=name in again)
+        _view(material, group, moved[name], limit, read_again=name in read_again)
         for name, group in groups.items()
     ]
     return sorted(views, key=lambda v: (ORDER.index(v.change), v.category, v.id)), limit
@@ -111,7 +120,7 @@ def telling(
 def _view(
     material: Material,
     group: Sequence[Record],
-    flip: str | None,
+    change: str,
     limit: int,
     *,
     read_again: bool,
@@ -119,10 +128,7 @@ def _view(
     planned = group[0].case
     located = material.cases.get(planned.id)
     case = located.case if located else None
-    scores = material.baseline.cases.get(planned.id) if material.baseline else None
-    before = math.fsum(scores.scores) / len(scores.scores) if scores else None
-    after = math.fsum(record.value for record in group) / len(group)
-    change = flip or _change(before, after)
+    before, after = _means(material, group)
     earlier, telling_record = telling(group, material.before.get(planned.id, ()), change)
     told = answer_view(telling_record, limit)
     tags = dict(case.tags) if case else {}
@@ -170,7 +176,8 @@ def answer_view(record: Record, limit: int) -> AnswerView:
         failure=failure.replace("_", " "),
         stage=score.stage or "" if score else "",
         error=error,
-        parts=_parts(score.parts, score.details) if score else (),
+        parts=_named(score.parts) if score else (),
+        how=_named(score.details) if score else (),
         cost_usd=answer.cost_usd if answer else None,
         latency_s=answer.latency_s if answer else 0.0,
     )
@@ -214,7 +221,16 @@ def _bytes_a_character(text: str) -> float:
     return 1.0 if text.isascii() else len(text.encode()) / len(text)
 
 
-def _change(before: float | None, after: float) -> str:
+def _means(material: Material, group: Sequence[Record]) -> tuple[float | None, float]:
+    known = material.baseline.cases.get(group[0].case.id) if material.baseline else None
+    before = math.fsum(known.scores) / len(known.scores) if known else None
+    return before, math.fsum(record.value for record in group) / len(group)
+
+
+def _moved(material: Material, group: Sequence[Record], flip: str | None) -> str:
+    before, after = _means(material, group)
+    if flip is not None:
+        return flip
     if before is None:
         return "new"
     if abs(before - after) <= CHANGED:
@@ -244,9 +260,12 @@ def _scorer(case: Case) -> str:
     return "  ".join(filter(None, (case.scorer.name, options, mark)))
 
 
-def _parts(parts: Mapping[str, float], details: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    found = [(name.replace("_", " "), f"{value:.4g}") for name, value in parts.items()]
-    return (*found, *((n.replace("_", " "), _plain(v, 200)) for n, v in details.items()))
+def _named(values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (name.replace("_", " "), f"{v:.4g}" if isinstance(v, float) else _plain(v, 300))
+        for name, v in values.items()
+        if v is not None and v != []
+    )
 
 
 def _marked(text: str, span: tuple[int, int] | None, limit: int) -> tuple[str, str, str]:

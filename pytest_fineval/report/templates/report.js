@@ -3,7 +3,7 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const EMPTY_CASE = { language: "", tags: [], where: "", must_pass: false, failure: "",
     question: "", instructions: "", passage: "", table: [], gold: [], told_before: null, others: [] };
-  const EMPTY_ANSWER = { status: "", read: "", failure: "", stage: "", error: "", parts: [],
+  const EMPTY_ANSWER = { status: "", read: "", failure: "", stage: "", error: "", parts: [], how: [],
     cost_usd: 0, latency_s: 0 };
   const cases = data.cases.map((one) => ({ ...EMPTY_CASE, ...one }));
   const PER_PAGE = 20, MOST_PRINTED = 300;
@@ -47,6 +47,10 @@
     if (one.cost_usd) meta.append(make("span", "", "$" + one.cost_usd.toFixed(5)));
     if (one.latency_s) meta.append(make("span", "", one.latency_s.toFixed(2) + " s"));
     box.append(meta);
+    if (one.how.length) {
+      const list = make("dl", "fields", one.how.map(([name, value]) => [make("dt", "", name), make("dd", "", value)]).flat());
+      box.append(make("details", "how", make("summary", "", "How it was read"), list));
+    }
     return box;
   }
 
@@ -70,7 +74,7 @@
 
   function others(one) {
     if (!one.others.length) return null;
-    const box = make("details", "", make("summary", "", one.others.length + " further samples"));
+    const box = make("details", "", make("summary", "", one.others.length + (one.others.length === 1 ? " further sample" : " further samples")));
     box.append(make("div", "more", one.others.map((other, i) => answer("Sample " + (i + 2), other))));
     return box;
   }
