@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_fineval.session.schedule import following
+from pytest_fineval.store.run import read
 from tests.plugin.live import calls, live, most_in_flight, pipeline
 from tests.project import many
 
@@ -90,10 +91,8 @@ def test_what_a_dead_worker_had_left_is_asked_by_another_and_paid_once(project):
     live(project, 16, 0.05, concurrency=8, body=body)
     done = project.pytest(*LIVE, "-n", "2")
     assert done.ret == 1, os.linesep.join(done.outlines)
-    verdict = project.verdict()
-    assert len(verdict["lost"]) == 1
-    assert "e004" in verdict["lost"][0]
-    lines = (project.run_folder() / "records.jsonl").read_text().splitlines()
-    assert len(lines) == 15
+    run = read(project.run_folder())
+    assert [key.case for key in run.lost] == ["e004"]
+    assert len(run.records) == 15
     # Of what was answered before the death nothing is asked again; only calls in flight may be.
     assert len(calls(project)) <= 16 + 4
