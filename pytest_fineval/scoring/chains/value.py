@@ -15,7 +15,7 @@ from pytest_fineval.scoring.number import find_numbers
 from pytest_fineval.scoring.reading import ARITHMETIC, Reading, Style
 from pytest_fineval.scoring.surroundings import Labels
 
-MOST_CHARACTERS = 4_000
+MOST_CHARACTERS = 20_000
 """Of a longer step the end is read: the result stands there."""
 
 MOST_SENTENCES = 20
@@ -119,12 +119,15 @@ def results(
     The only number of an answer is no label: a year can be asked for.
     """
     labels = Labels(text, start)
+    head = start
+    while head < len(text) and text[head] in _SPACES:
+        head += 1
     whole = answer and len(list(find_numbers(text, Style(locale=locale), start, end))) == 1
     for reading in find_numbers(text, Style(locale=locale), start, end):
         label = labels.is_label(reading)
         if reading.value is None or reading.ordinal or _is_identifier(text, reading):
             continue
-        first = not text[start : reading.start].strip(_SPACES)
+        first = reading.start <= head
         if label and not ((first and start) or whole or _glued_unit(text, reading)):
             continue
         if locale == "ru" and _is_russian_year(text, reading):
