@@ -46,18 +46,31 @@ def _compare(given: argparse.Namespace) -> int:
     from pytest_fineval.store.run import read
 
     folders = list(dict.fromkeys(path.resolve() for path in given.runs))
-    named = None if given.reference is None else Path(given.reference)
-    if named is not None and named.is_dir():
-        folders = [named.resolve(), *(path for path in folders if path != named.resolve())]
-    else:
-        named = None
     runs = [read(folder) for folder in folders]
+    wanted: str | None = given.reference
+    if wanted is not None and not _names_a_model(wanted, runs):
+        runs = _reference_first(runs, Path(wanted).resolve())
+        wanted = None
     models = contestants(runs)
-    wanted = given.reference if named is None else None
     reference = _reference(models, runs[0], wanted)
     found = compare(reference, [one for one in models if one is not reference], allow=given.allow)
     print(found.model_dump_json() if given.json else "\n".join(lines(found)))
     return 0
+
+
+def _names_a_model(wanted: str, runs: list[Run]) -> bool:
+    return any(wanted.partition("@")[0] in run.manifest.models for run in runs)
+
+
+def _reference_first(runs: list[Run], folder: Path) -> list[Run]:
+    from pytest_fineval.store.run import MANIFEST, read
+
+    if not (folder / MANIFEST).exists():
+        known = ", ".join(model for run in runs for model in run.manifest.models)
+        raise InputError(
+            f'the reference "{folder.name}" is neither a run nor one of the models: {known}'
+        )
+    return [read(folder), *(run for run in runs if run.folder != folder)]
 
 
 def _reference(models: list[Contestant], first: Run, wanted: str | None) -> Contestant:
@@ -67,4 +80,4 @@ def _reference(models: list[Contestant], first: Run, wanted: str | None) -> Cont
         if one.label in names:
             return one
     known = ", ".join(one.label for one in models)
-    raise InputError(f'the reference "{wanted}" is neither a run nor one of the models: {known}')
+    raise InputError(f'several runs measured "{wanted}": name one of {known}')

@@ -34,6 +34,18 @@ def lines(found: Comparison) -> list[str]:
     return text
 
 
+def brief(found: Comparison) -> list[str]:
+    """One sentence a model: how it stands to the reference over all cases."""
+    return [
+        f"{one.check}: {one.model} {one.value:.3f} against {found.reference} {one.reference:.3f}, "
+        f"drop {points(one.drop)} pts ({points(one.interval95[0])} to "
+        f"{points(one.interval95[1])}), lost {len(one.lost)}, gained {len(one.gained)}, "
+        f"Holm p={p_value(one.p_holm)}"
+        for one in found.differences
+        if one.check.startswith("overall")
+    ]
+
+
 def _cells(one: Difference) -> tuple[str, ...]:
     low, high = one.interval95
     return (

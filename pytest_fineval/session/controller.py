@@ -201,6 +201,7 @@ class Controller:
         self.verdict = verdict
         self.notices += ratchet.slack(verdict)
         self.notices += ratchet.worn(self._settings.root / ".fineval" / "runs", verdict)
+        self.notices += self._compared(self.manifest)
         self._writer.close()
         finished = datetime.now(UTC).isoformat(timespec="seconds")
         self.manifest = self.manifest.model_copy(update={"finished": finished})
@@ -228,6 +229,23 @@ class Controller:
             self._options.gate,
             recorded=self._recorded,
         )
+
+    def _compared(self, manifest: Manifest) -> list[str]:
+        """A run of several models says how each stands to the gated one."""
+        if len(manifest.models) == 1 or self._writer is None:
+            return []
+        from pytest_fineval.gate.compare import compare, contestants
+        from pytest_fineval.report.comparison import brief
+
+        records = tuple(self.records[key] for key in sorted(self.records))
+        run = Run(self._writer.folder, manifest, records, tuple(self._repeated))
+        try:
+            models = contestants([run])
+            gated = next(one for one in models if one.label == manifest.candidate)
+            found = compare(gated, [one for one in models if one is not gated])
+        except InputError as error:
+            return [f"the models of this run are not compared: {error}"]
+        return [*brief(found), f"the whole comparison: fineval compare {self._writer.folder}"]
 
     def _look_again(self, manifest: Manifest, verdict: Verdict, again: Again) -> bool:
         """Ask all cases of the inconclusive checks again; False when that is not possible."""

@@ -89,9 +89,12 @@ def test_compare_gives_the_same_figures_for_a_matrix_and_for_separate_runs(ready
             *("--fineval-model", name, "--fineval-gate", "off"),
             *("--fineval-run", str(ready.root / name)),
         )
-    ready.pytest(
+    both = ready.pytest(
         *("--fineval-model", "old", "--fineval-model", "new", "--fineval-gate", "off"),
         *("--fineval-run", str(ready.root / "both")),
+    )
+    both.stdout.fnmatch_lines(
+        ["*overall: old 1.000 against new 0.850, drop -15.0 pts (*lost 0, gained 6, Holm p=*"]
     )
     apart = ready.fineval("compare", "new", "--reference", "old", "--json").stdout
     matrix = ready.fineval("compare", "both", "--reference", "old", "--json").stdout
