@@ -23,9 +23,7 @@ def check(row: Row) -> list[str]:
     if len(chain.steps) != row["n_steps"]:
         differs.append(f"n_steps {len(chain.steps)}, not {row['n_steps']}")
     values = list(map(str, chain.values))
-    if len(values) != len(row["values"]) or not all(
-        map(same_value, chain.values, row["values"])
-    ):
+    if len(values) != len(row["values"]) or not all(map(same_value, chain.values, row["values"])):
         differs.append(f"values {values}, not {row['values']}")
     if not same_value(chain.final_answer, row["final_answer"]):
         differs.append(f"final_answer {chain.final_answer}, not {row['final_answer']}")
