@@ -90,7 +90,7 @@ class Ledger:
         """The last line of each case."""
         return {name: entries[-1] for name, entries in self.by_id.items()}
 
-    @property
+    @cached_property
     def lines(self) -> frozenset[str]:
         return frozenset(entry.line for entry in self.entries)
 
