@@ -5,7 +5,8 @@
     question: "", instructions: "", passage: "", table: [], gold: [], told_before: null, others: [] };
   const EMPTY_ANSWER = { status: "", read: "", failure: "", stage: "", error: "", parts: [], how: [],
     cost_usd: 0, latency_s: 0 };
-  const cases = data.cases.map((one) => ({ ...EMPTY_CASE, ...one }));
+  // Empty fields are left out of the file, and filled in only for the cases that are drawn.
+  const cases = data.cases;
   const PER_PAGE = 20, MOST_PRINTED = 300;
   const by = (id) => document.getElementById(id);
   const fields = ["change", "category", "status", "failure", "language", "tag"];
@@ -80,6 +81,7 @@
   }
 
   function card(one) {
+    one = { ...EMPTY_CASE, ...one };
     const title = make("h3", "", one.id);
     const head = make("header", "", tag(one.change), title, tag(one.status));
     if (one.must_pass) head.append(make("span", "tag bad", "must pass"));
@@ -105,7 +107,7 @@
     let text = haystacks.get(one);
     if (text === undefined) {
       const before = one.told_before ? one.told_before.text.join("") : "";
-      text = [one.id, one.question, one.gold.flat().join(" "), one.told_after.text.join(""), before]
+      text = [one.id, one.question || "", (one.gold || []).flat().join(" "), one.told_after.text.join(""), before]
         .join("\n").toLowerCase();
       haystacks.set(one, text);
     }
@@ -119,7 +121,7 @@
     status: (one, want) => one.status === want,
     failure: (one, want) => one.failure === want,
     language: (one, want) => one.language === want,
-    tag: (one, want) => one.tags.includes(want),
+    tag: (one, want) => (one.tags || []).includes(want),
   };
 
   function filter() {
