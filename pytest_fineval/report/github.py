@@ -227,12 +227,13 @@ def _our_comment(http: httpx2.Client, comments: str) -> int | None:
     return None
 
 
-def code(text: str) -> str:
-    """Foreign text as one code span, safe inside a table too."""
+def code(text: str, *, cell: bool = False) -> str:
+    """Foreign text as one code span; `cell`: inside a table, which ends cells within code too."""
     line = " ".join(shown(text).split())
     fence = "`" * (_longest_run(line) + 1)
     pad = " " if line[:1] == "`" or line[-1:] == "`" else ""
-    return f"{fence}{pad}{line}{pad}{fence}".replace("|", "\\|") if line else "–"
+    span = f"{fence}{pad}{line}{pad}{fence}" if line else "–"
+    return span.replace("|", "\\|") if cell else span
 
 
 def fenced(text: str) -> str:
@@ -258,7 +259,12 @@ def _longest_run(text: str) -> int:
 def _checks(view: View) -> str:
     if not view.summary.checks:
         rows = [
-            [code(c.name), str(c.n), f"{c.attempted}/{c.submitted}/{c.scored}", f"{c.mean:.3f}"]
+            [
+                code(c.name, cell=True),
+                str(c.n),
+                f"{c.attempted}/{c.submitted}/{c.scored}",
+                f"{c.mean:.3f}",
+            ]
             for c in view.summary.categories
         ]
         return _table(("category", "n", "att/sub/scored", "score"), rows)
@@ -266,7 +272,7 @@ def _checks(view: View) -> str:
     for check in view.summary.checks:
         name, *cells, word = check_cells(check)
         plain = [cell.replace("<", "&lt;").replace(">", "&gt;") for cell in cells]
-        rows.append([code(name), *plain, f"{SIGN[check.outcome]} {word}"])
+        rows.append([code(name, cell=True), *plain, f"{SIGN[check.outcome]} {word}"])
     notes = "".join(
         f"- {code(check.name)}: {escaped(check.note)}\n"
         for check in view.summary.checks

@@ -62,7 +62,7 @@ def test_hostile_text_is_neither_markdown_nor_html_nor_a_mention(tmp_path):
 
 @pytest.mark.parametrize("text", [*hostile.ALL, "`", "``a`", "a|b", "x`y``z"])
 def test_a_code_span_holds_any_text_on_one_line(text):
-    span = github.code(text)
+    span = github.code(text, cell=True)
     assert "\n" not in span
     fence = re.match(r"`+", span).group()
     assert span.endswith(fence)
