@@ -89,8 +89,8 @@ class CallableClient:
 
     def _as_answer(self, result: object, latency_s: float) -> Answer:
         if isinstance(result, Answer):
-            timed = {"latency_s": result.latency_s or latency_s}
-            return result.model_copy(update={**timed, **self._without_secrets(result)})
+            timed = result.model_copy(update={"latency_s": result.latency_s or latency_s})
+            return without_secrets(timed, self._secrets)
         if isinstance(result, str):
             text = redact(well_formed(result), self._secrets)
             status = "ok" if text.strip() else "empty"
@@ -101,20 +101,21 @@ class CallableClient:
             latency_s=latency_s,
         )
 
-    def _without_secrets(self, answer: Answer) -> dict[str, Any]:
-        """The fields of an answer that a text from outside stands in."""
-        if not self._secrets:
-            return {}
-        names = ("text", "finish_reason", "model_returned", "fingerprint")
-        fields: dict[str, Any] = {
-            name: redact(value, self._secrets)
-            for name in names
-            if (value := getattr(answer, name)) is not None
-        }
-        if answer.error is not None:
-            message = redact(answer.error.message, self._secrets)
-            fields["error"] = answer.error.model_copy(update={"message": message})
-        return fields
+
+def without_secrets(answer: Answer, secrets: Sequence[str]) -> Answer:
+    """The answer with no secret left in any field that a text from outside stands in."""
+    if not secrets:
+        return answer
+    names = ("text", "finish_reason", "model_returned", "fingerprint")
+    fields: dict[str, Any] = {
+        name: redact(value, secrets)
+        for name in names
+        if (value := getattr(answer, name)) is not None
+    }
+    if answer.error is not None:
+        message = redact(answer.error.message, secrets)
+        fields["error"] = answer.error.model_copy(update={"message": message})
+    return answer.model_copy(update=fields)
 
 
 def _asker(client: Client) -> Callable[[Request, int], Any]:

@@ -14,7 +14,7 @@ import pytest
 
 from pytest_fineval.cases.model import Candidate
 from pytest_fineval.clients.base import Answer, Client, Request, build_request
-from pytest_fineval.clients.callables import as_client
+from pytest_fineval.clients.callables import as_client, without_secrets
 from pytest_fineval.clients.factory import client_for, recorded
 from pytest_fineval.engine.budget import Budget
 from pytest_fineval.engine.cache import CachedClient, ResponseCache
@@ -122,7 +122,7 @@ class Asker:
             answer = Answer(text=given, status="ok" if given.strip() else "empty", source="test")
         else:
             answer = given
-        answer = self._redacted(answer)
+        answer = without_secrets(answer, self._secrets)
         score = stored(ask.scorer.score(answer.text, answer.status))
         status: ItemStatus = status_of(score, ask.planned.pass_mark)
         if answer.error is not None:
@@ -210,7 +210,8 @@ class Asker:
     def _own(self, custom: Any, model: str) -> Client:
         """The user's `fineval_client` as a Client, recorded when the run records."""
         if id(custom) not in self._custom:
-            client = as_client(custom)
+            timeout_s = self._settings.model(model).timeout_s
+            client = as_client(custom, timeout_s=timeout_s, secrets=self._secrets)
             if self._options.record != "none":
                 client = recorded(
                     client,
@@ -222,17 +223,6 @@ class Asker:
                 )
             self._custom[id(custom)] = client
         return self._custom[id(custom)]
-
-    def _redacted(self, answer: Answer) -> Answer:
-        text = answer.text
-        message = answer.error.message if answer.error else ""
-        for name, value in self._secrets:
-            text = text.replace(value, f"[redacted {name}]")
-            message = message.replace(value, f"[redacted {name}]")
-        if text == answer.text and (answer.error is None or message == answer.error.message):
-            return answer
-        error = answer.error and answer.error.model_copy(update={"message": message})
-        return answer.model_copy(update={"text": text, "error": error})
 
 
 def can_ask_again(record: Record) -> bool:
@@ -262,9 +252,9 @@ class _InRun:
             await self._client.close()
 
 
-def _secrets(settings: Settings) -> list[tuple[str, str]]:
+def _secrets(settings: Settings) -> tuple[str, ...]:
     names = {model.api_key_env for model in settings.models.values() if model.api_key_env}
-    return [(name, os.environ[name]) for name in sorted(names) if os.environ.get(name)]
+    return tuple(os.environ[name] for name in sorted(names) if os.environ.get(name))
 
 
 class Fineval:

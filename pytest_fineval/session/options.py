@@ -73,6 +73,9 @@ def read(config: pytest.Config, settings: Settings) -> Options:
     baseline = given("fineval_baseline") or declared or settings.baseline
     folder = given("fineval_run")
     cap = given("fineval_cap")
+    cap_usd = settings.run.spend_cap_usd if cap is None else cap
+    # Nothing may be spent and nothing is to be recorded: only recordings can answer.
+    live = given("fineval_live") and not (cap_usd == 0 and given("fineval_record") == "none")
     return Options(
         split=split,
         gate=given("fineval_gate") or GATE_OF.get(split, "full"),
@@ -81,11 +84,11 @@ def read(config: pytest.Config, settings: Settings) -> Options:
         baseline=None if baseline in (None, "none") else settings.root / baseline,
         trust_ref=trust_ref,
         plan=None if given("fineval_plan") is None else Path.cwd() / given("fineval_plan"),
-        live=given("fineval_live"),
+        live=live,
         record=given("fineval_record"),
         repeat=given("fineval_repeat"),
         concurrency=given("fineval_concurrency") or settings.run.concurrency,
-        cap_usd=settings.run.spend_cap_usd if cap is None else cap,
+        cap_usd=cap_usd,
         run_folder=None if folder is None else (Path.cwd() / folder),
         resume=_resumed(settings, given("fineval_resume"), folder),
         strict=given("fineval_strict"),
