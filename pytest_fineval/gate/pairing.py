@@ -281,7 +281,7 @@ REMEDIES = {
     "rerun": "run the suite again (without reruns)",
     "limits": "raise --fineval-cap or mend the connection, then run again",
     "tests": "mend the test, then run again",
-    "rescore": "fineval rescore RUN",
+    "rescore": "install pytest-fineval[embeddings], then: fineval gate RUN --rescore",
     "provider": "see the errors in the records, then run again",
 }
 

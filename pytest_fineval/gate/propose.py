@@ -177,7 +177,7 @@ def _refuse_unless_whole(run: Run) -> None:
         "errored": "a client error is no answer to measure by; run the suite again",
         "not_run": "raise the spend cap or mend the connection, and run again",
         "unchecked": "its test has to call fineval.check()",
-        "pending": "compute the missing scores first: fineval rescore " + str(run.folder),
+        "pending": "install pytest-fineval[embeddings] and run the suite again",
         "lost": "run the suite again",
     }.items():
         found = [str(record.key) for record in _gated(run) if record.status == status]

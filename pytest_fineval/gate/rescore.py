@@ -195,12 +195,11 @@ def _scored(
     if pending:
         # Imported here: without summaries nothing of the encoder's side is loaded.
         from pytest_fineval.scoring.embeddings import EmbeddingCache, default_embedder
-        from pytest_fineval.scoring.text import complete, finish_pending
+        from pytest_fineval.scoring.finish import finish
 
-        pairs = [(texts[key][0], str(by_id[key[0]].gold.answer)) for key in pending]
-        cosines = finish_pending(pairs, EmbeddingCache.load(embeddings), default_embedder)
-        for key, cosine in zip(pending, cosines, strict=True):
-            found[key] = complete(found[key], cosine)
+        waiting = [(found[key], by_id[key[0]], texts[key][0]) for key in pending]
+        cache = EmbeddingCache.load(embeddings)
+        found.update(zip(pending, finish(waiting, cache, default_embedder), strict=True))
     return {key: stored(score) for key, score in found.items()}
 
 

@@ -21,6 +21,7 @@ SCORERS: dict[str, tuple[int | str, str]] = {
     "numeric": (1, "pytest_fineval.scoring.numeric:NumericScorer"),
     "reasoning": (1, "pytest_fineval.scoring.numeric:ReasoningScorer"),
     "steps": (1, "pytest_fineval.scoring.chains.scorer:StepsScorer"),
+    "chain": (1, "pytest_fineval.scoring.chains.chain_scorer:ChainScorer"),
     "label": (1, "pytest_fineval.scoring.labels:LabelScorer"),
     "exact": (1, "pytest_fineval.scoring.exact:ExactScorer"),
     "boolean": (1, "pytest_fineval.scoring.boolean:BooleanScorer"),

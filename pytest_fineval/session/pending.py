@@ -29,28 +29,29 @@ def amendments(
         return []
     # Imported here: without a summary in the run nothing of the encoder's side is loaded.
     from pytest_fineval.scoring.embeddings import EmbeddingCache, cache_path, default_embedder
-    from pytest_fineval.scoring.text import complete, finish_pending
+    from pytest_fineval.scoring.finish import finish
 
     wanted = {record.case.id for record in pending}
-    gold = {
-        located.case.id: str(located.case.gold.answer)
+    cases = {
+        located.case.id: located.case
         for names in manifest.suites.values()
         for name in names
         for located in files.read(settings.root / name, settings.categories)
         if located.case.id in wanted
     }
-    texts = [
-        (record.answer.text if record.answer else "", gold[record.case.id]) for record in pending
-    ]
     path = cache_path(settings.root / settings.recordings)
     cache = EmbeddingCache.load(path)
-    cosines = finish_pending(texts, cache, default_embedder)
+    waiting = [
+        (Score(**record.score.model_dump()), cases[record.case.id], record.answer.text)
+        for record in pending
+        if record.score is not None and record.answer is not None
+    ]
+    scores = finish(waiting, cache, default_embedder)
     if keep and cache.added:
         cache.save(path)
     found = []
-    for record, cosine in zip(pending, cosines, strict=True):
-        assert record.score is not None  # noqa: S101 - a pending record has one
-        score = stored(complete(Score(**record.score.model_dump()), cosine))
+    for record, finished in zip(pending, scores, strict=True):
+        score = stored(finished)
         status = status_of(score, record.case.pass_mark)
         found.append(Amendment(amends=record.key, status=status, score=score))
     return found

@@ -38,6 +38,10 @@ def bound(name, answer, options=None, **gold):
     return prepare(ScorerSpec(name=name, **(options or {})), Gold(answer=answer, **gold))
 
 
+CHAIN = [
+    {"description": "Revenue grew by the difference", "value": 4},
+    {"description": "Add the base", "value": 12},
+]
 OWN = [
     bound("numeric", 12, GENEROUS, **USD),
     bound("numeric", 12.5, {"locale": "de", "label": "Revenue"}, unit="EUR"),
@@ -54,6 +58,8 @@ OWN = [
     bound("reasoning", 12, unit="bps"),
     bound("steps", 12, {"step_weight": 0.5, "rel_tol": 0.005}, steps=RUBRIC, **USD),
     bound("steps", 12.5, {"locale": "ru"}, steps=RUBRIC, unit="percent"),
+    bound("chain", 12, {"metric": "fuzzy_f1"}, steps=CHAIN, **USD),
+    bound("chain", 12.5, {"profile": "lenient", "locale": "ru"}, steps=CHAIN, unit="percent"),
     bound("label", "positive", labels=TONES),
     bound("label", "B", labels=["A", "B", "C"]),
     bound("label", "AA+", {"literal": True}, labels=["AAA", "AA+", "AA-"]),

@@ -222,7 +222,7 @@ def change(one, **fields):
         (whole(split="smoke"), "the smoke split"),
         (replace(whole(), records=whole().records[1:]), r"lost extraction-00 \(new, sample 0\)"),
         (replace(whole(), repeated=(whole().records[0].key,)), "twice"),
-        (change(whole(), status="pending"), "fineval rescore"),
+        (change(whole(), status="pending"), r"\[embeddings\]"),
         (change(whole(), status="not_run", score=None), "not_run"),
         (change(whole(), status="unchecked", score=None), "unchecked"),
         (run(ones(4, ("extraction",))), "category reasoning has no case"),

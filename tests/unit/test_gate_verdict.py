@@ -176,7 +176,7 @@ def test_a_record_of_another_version_of_a_case_is_invalid():
 
 @pytest.mark.parametrize(
     ("status", "words"),
-    [("not_run", "spend cap"), ("unchecked", "never checked"), ("pending", "fineval rescore")],
+    [("not_run", "spend cap"), ("unchecked", "never checked"), ("pending", "gate RUN --rescore")],
 )
 def test_what_was_not_measured_makes_the_run_invalid(status, words):
     one = candidate(ones(4))
