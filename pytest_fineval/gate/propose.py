@@ -266,7 +266,13 @@ def _refuse(run: Run, why: str) -> None:
 
 
 def _gated(run: Run) -> list[Record]:
-    return [record for record in run.records if record.model == run.manifest.candidate]
+    # Confirmations and second looks were asked because of an answer: they would bias a baseline.
+    manifest = run.manifest
+    return [
+        record
+        for record in run.records
+        if record.model == manifest.candidate and record.sample < manifest.samples
+    ]
 
 
 def _samples(runs: Sequence[Run]) -> dict[str, list[Record]]:

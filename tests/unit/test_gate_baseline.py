@@ -310,3 +310,11 @@ def test_aggregates_never_pool_two_tracks():
         "reasoning[own]": 2,
         "overall[own]": 6,
     }
+
+
+def test_samples_asked_because_of_an_answer_stay_out_of_a_baseline():
+    one = whole()
+    wrong = one.records[0]
+    further = wrong.model_copy(update={"sample": 3, "score": one.records[1].score})
+    made = make(replace(one, records=(*one.records, further))).baseline
+    assert made.cases[wrong.case.id].scores == make(one).baseline.cases[wrong.case.id].scores
