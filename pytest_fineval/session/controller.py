@@ -41,6 +41,7 @@ from pytest_fineval.store.run import (
     read,
     write_atomically,
 )
+from pytest_fineval.tracks.manifest import read_entry
 
 
 def _same_run(earlier: Run, now: Manifest) -> None:
@@ -142,6 +143,7 @@ class Controller:
             settings_digest=digest(self._settings.model_dump(mode="json", exclude={"root"})),
             planned=plan.planned,
             suites=plan.suites,
+            sources=_sources(root, plan),
         )
         manifest = self._with_baseline(manifest, plan, list(asked_for), now)
         if earlier is not None:
@@ -341,3 +343,12 @@ class Controller:
             if not any(file == path or path in file.parents for path in asked_for):
                 return f"the run was asked for other files than {suite.partition('::')[0]}"
         return None
+
+
+def _sources(root: Path, plan: Plan) -> dict[str, dict[str, JsonValue]]:
+    """What imported case files were made from; a file changed since its import raises."""
+    entries = {
+        name: read_entry(root / name)
+        for name in sorted({name for names in plan.suites.values() for name in names})
+    }
+    return {name: dict(entry) for name, entry in entries.items() if entry is not None}

@@ -44,6 +44,8 @@ class Manifest(Frozen):
         samples: independent answers a case and model.
         planned: every selected case, before `-k`, `--lf` and the like: the denominator.
         suites: node id of each test function -> its case files, relative to the root folder.
+        sources: imported case file -> what its SOURCE.json says: revision, split, protocol,
+            licence, digests, exclusions.
         incomplete: why not all planned records were wanted, in words (`-k`, `-x`, Ctrl-C, a
             single file); None for a run that was meant to be whole.
         split: `smoke`, `full`, `dev` or `heldout`.
@@ -73,6 +75,7 @@ class Manifest(Frozen):
     settings_digest: str
     planned: tuple[PlannedCase, ...]
     suites: dict[str, tuple[str, ...]] = {}
+    sources: dict[str, dict[str, JsonValue]] = {}
     incomplete: str | None = None
 
     def expected(self) -> Iterator[Key]:

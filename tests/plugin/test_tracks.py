@@ -104,6 +104,25 @@ def test_tracks_are_planned_apart_with_their_evidence(tracks):
         ("financemath", "supplied", "financemath/strict@1"),
         ("convfinqa-own-history", "supplied", "convfinqa/strict@1"),
     }
+    sources = run.manifest.sources
+    assert sources["evals/cases/financemath.jsonl"]["split"] == "validation"
+    talk = sources["evals/cases/convfinqa-own-history.jsonl"]
+    assert talk["revision"].startswith("cf3eed2d")
+
+
+def test_a_case_file_changed_after_its_import_is_asked_nothing(tracks):
+    path = tracks.path / "evals" / "cases" / "financemath.jsonl"
+    path.write_text(path.read_text().replace("4.75", "4.76"))
+    with ScriptedServer([ok("Answer: 7")]) as server:
+        (tracks.path / "pyproject.toml").write_text(
+            '[tool.fineval]\ncandidate = "new"\n[tool.fineval.models.new]\n'
+            f'client = "openai-compatible"\nbase_url = "{server.url}"\nmodel = "m"\n',
+            encoding="utf-8",
+        )
+        done = tracks.runpytest_inprocess("evals", "--fineval-live")
+        assert server.seen == []
+    assert done.ret == 4
+    assert "was changed after its import" in done.stderr.str()
 
 
 def test_figures_stand_with_everything_that_they_depend_on(tracks, capsys, monkeypatch):
