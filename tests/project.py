@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 
 from pytest_fineval.cases import files
 from pytest_fineval.cases.model import Case
+from pytest_fineval.cli import main
 from pytest_fineval.clients.base import Answer, build_request
 from pytest_fineval.clients.recording import Recordings
 from pytest_fineval.settings import ModelSettings
@@ -134,14 +136,14 @@ class Project:
         self.fineval("baseline", "sign", str(path), "--key", str(key))
 
     def fineval(self, *arguments: str, fails: bool = False) -> subprocess.CompletedProcess[str]:
-        """The command line in a process of its own."""
-        done = subprocess.run(
-            [str(Path(sys.executable).with_name("fineval")), *arguments],
-            cwd=self.root,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        """The command line, run here: `tests/e2e` starts it as the process that users start."""
+        out, err = io.StringIO(), io.StringIO()
+        with chdir(self.root), redirect_stdout(out), redirect_stderr(err):
+            try:
+                code = main(arguments)
+            except SystemExit as stop:  # argparse: --help, or a usage error
+                code = int(stop.code or 0)
+        done = subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
         assert fails or done.returncode == 0, done.stdout + done.stderr
         return done
 
