@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 from pytest_fineval.gate.checks import Check
 from pytest_fineval.gate.verdict import Verdict
 from pytest_fineval.report.text import visible
 from pytest_fineval.store.manifest import Manifest
-from pytest_fineval.store.record import Record
+from pytest_fineval.store.record import ItemStatus, Record
 
 BaselineAnswers = Mapping[str, Sequence[tuple[float, str]]]
 """Case -> (score, raw answer) of each of the baseline's samples."""
@@ -192,13 +193,14 @@ def summarize(
         for group in by_case.values()
         if any(record.status != "correct" for record in group)
     )
+    counts = Counter(record.status for record in gated)
     return Summary(
         verdict=verdict,
         categories=_categories(gated),
         checks=verdict.checks,
         shown=flipped,
         wrong=wrong,
-        statuses=Counter(record.status for record in gated),
+        statuses={status: counts[status] for status in get_args(ItemStatus) if counts[status]},
         cost_usd=sum(r.answer.cost_usd or 0.0 for r in records if r.answer),
         model=manifest.candidate,
         split=manifest.split,

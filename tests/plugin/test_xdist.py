@@ -33,7 +33,9 @@ def test_every_record_of_every_worker_arrives_once(project):
 def test_words_and_letters_are_shown_under_xdist_too(project):
     ready(project)
     done = project.pytest("-n", "2", "--fineval-baseline", "none", "-v")
-    done.stdout.fnmatch_lines(["*WRONG*test_extraction[[]e001[]]*", "*27 correct*3 wrong*"])
+    done.stdout.fnmatch_lines(
+        ["*WRONG*test_extraction[[]e001[]]*", "model new, split full: 27 correct, 3 wrong"]
+    )
 
 
 def test_a_worker_killed_in_the_middle_makes_the_run_invalid_and_names_the_lost_case(project):
