@@ -143,14 +143,17 @@ class Collector:
         paths = [folder / str(name) for name in names]
         self._suites[nodeid] = tuple(self._relative(path) for path in paths)
         asks: list[Ask] = []
-        for path in paths:
-            try:
-                with _no_collection():
+        with _no_collection():
+            for path in paths:
+                try:
                     located = files.read(path, self._settings.categories)
                     self._files.append(path)
                     asks += self._asks(nodeid, located)
-            except InputError as error:
-                self._problems.append(str(error))
+                except InputError as error:
+                    self._problems.append(str(error))
+            # pytest is about to make as many items: it need not search the cases for garbage each
+            # time that they have doubled. `Session.collected` lifts it.
+            gc.freeze()
         return asks
 
     @property
