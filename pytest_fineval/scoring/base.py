@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, Protocol
 
@@ -57,7 +58,7 @@ STATUS_FAILURE: dict[Status, str] = {
 }
 
 
-class AnswerScorer:
+class AnswerScorer(ABC):
     """Base of the scorers: decides by client status first, then asks `judge`.
 
     A subclass sets `Options` (a pydantic model; `registry.prepare` validates the case's options
@@ -72,9 +73,9 @@ class AnswerScorer:
         self.options = options
         self.gold = gold
 
+    @abstractmethod
     def judge(self, text: str) -> Score:
         """Score the verbatim text of an answer that the client calls complete."""
-        raise NotImplementedError
 
     def score(self, text: str, status: Status = "ok") -> Score:
         """Score one answer.
