@@ -104,8 +104,27 @@ class Seen:
     at: float
 
 
+class LocalServer:
+    """A server on 127.0.0.1 for the length of a `with` block."""
+
+    def _serve(self, server: ThreadingHTTPServer) -> None:
+        self._server = server
+        self._thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+        self._thread.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
 @dataclass
-class ScriptedServer:
+class ScriptedServer(LocalServer):
     """Answers request i with script[i], the last one from there on; or with what a function of
     the request makes. On a free port, unless one is given."""
 
@@ -184,20 +203,8 @@ class ScriptedServer:
             def handle_error(self, *args: Any) -> None:
                 """A client that went away is part of many scripts."""
 
-        self._server = Server(("127.0.0.1", outer.port), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
-        self._thread.start()
+        self._serve(Server(("127.0.0.1", outer.port), Handler))
         return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
 
     @property
     def url(self) -> str:

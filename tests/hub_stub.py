@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
 from typing import Any
+
+from tests.http_server import LocalServer
 
 _RESOLVE = re.compile(r"/datasets/(?P<repo>[^/]+/[^/]+)/resolve/(?P<revision>[^/]+)/(?P<file>.+)")
 _REVISION = re.compile(r"/api/datasets/(?P<repo>[^/]+/[^/]+)/revision/(?P<revision>[^/?]+)")
@@ -18,7 +18,7 @@ _TREE = re.compile(r"/api/datasets/(?P<repo>[^/]+/[^/]+)/tree/(?P<revision>[^/?]
 
 
 @dataclass
-class HubStub:
+class HubStub(LocalServer):
     """Serves `files[(repo, revision)][path]`; `seen` lists what was asked for."""
 
     files: dict[tuple[str, str], Mapping[str, bytes]] = field(default_factory=dict)
@@ -89,21 +89,10 @@ class HubStub:
             def log_message(self, *args: Any) -> None:
                 """Stay silent."""
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
-        self._thread.start()
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        server.daemon_threads = True
+        self._serve(server)
         return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
 
     @property
     def url(self) -> str:
