@@ -30,7 +30,8 @@ FALLBACK_MAX_DROP = 0.03
 class Frozen(BaseModel):
     """Base of every record that crosses a file boundary: immutable, no unknown key, no NaN."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    # Built at first use: a run that only collects pays for cases, not for records and manifests.
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
 
 class ModelSettings(Frozen):

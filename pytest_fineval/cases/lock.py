@@ -253,7 +253,7 @@ def drift(ledger: Ledger, found: Iterable[Located], *, whole: Iterable[Path]) ->
     problems += _gone(ledger, {one.case.id for one in found}, whole)
     notices += _old_questions(ledger, found)
     if new:
-        names = [located.case.id for located in new]
+        names = [located.id for located in new]
         notices.append(f"{_names(names)} not in {LOCK} yet: fineval lock add")
     return Drift(tuple(problems), tuple(notices), tuple(new))
 
@@ -266,13 +266,13 @@ def added(ledger: Ledger, found: Iterable[Located]) -> list[Entry]:
     """
     lines = []
     for located in found:
-        entries = ledger.by_id.get(located.case.id, ())
+        entries = ledger.by_id.get(located.id, ())
         if not entries:
             lines.append(_entry(ledger, located, version=1))
         elif entries[-1].sha256 != located.case.digest:
             raise located.fault(
                 f"changed since version {entries[-1].version} was recorded: "
-                f"fineval lock bump {located.case.id} --reason R"
+                f"fineval lock bump {located.id} --reason R"
             )
         elif _file(ledger, located.path) not in {entry.file for entry in entries}:
             lines.append(entries[-1].model_copy(update={"file": _file(ledger, located.path)}))
@@ -285,7 +285,7 @@ def bumped(ledger: Ledger, located: Located, reason: str) -> Entry:
     Raises:
         InputError: the case is not in the ledger, or is active and unchanged; no reason.
     """
-    last = _last(ledger, located.case.id)
+    last = _last(ledger, located.id)
     known = last.state == "active" and not _is_recorded_twice(ledger, last)
     if known and last.sha256 == located.case.digest:
         raise located.fault(f"is what version {last.version} recorded: there is nothing to bump")
@@ -379,11 +379,11 @@ def _old_questions(ledger: Ledger, found: Iterable[Located]) -> Iterator[str]:
     for name, last in ledger.latest.items():
         first.setdefault(last.asks, name)
     for located in found:
-        if located.case.id in ledger.latest:
+        if located.id in ledger.latest:
             continue
-        earlier = first.setdefault(asks(located.case), located.case.id)
-        if earlier != located.case.id:
-            yield f"case {located.case.id} asks the same as {earlier}: one question under two ids"
+        earlier = first.setdefault(asks(located.case), located.id)
+        if earlier != located.id:
+            yield f"case {located.id} asks the same as {earlier}: one question under two ids"
 
 
 def _names(names: list[str]) -> str:

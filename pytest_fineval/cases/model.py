@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, JsonValue, StringConstraints, model_validator
+from pydantic import (
+    AfterValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StringConstraints,
+    model_validator,
+)
 
 from pytest_fineval.settings import Frozen
 
@@ -17,6 +25,27 @@ EVIDENCE = ("supplied", "retrieval", "closed-book", "gold-evidence")
 Identifier = Annotated[
     str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\s\[\]:]+$")
 ]
+
+
+def _finite(value: Any) -> Any:
+    """Strict JSON: Python's reader, and `1e999`, would let NaN and infinity in.
+
+    Raises:
+        ValueError: one of them stands somewhere in the value.
+    """
+    match value:
+        case float() if not math.isfinite(value):
+            raise ValueError("holds NaN or infinity, which is no JSON value")
+        case list() | tuple():
+            for part in value:
+                _finite(part)
+        case dict():
+            for part in value.values():
+                _finite(part)
+    return value
+
+
+Finite = Annotated[JsonValue, AfterValidator(_finite)]
 
 
 class Candidate(Frozen):
@@ -47,7 +76,7 @@ class Candidate(Frozen):
 class Gold(Frozen):
     """What only the scorer sees. Which fields are read depends on the scorer."""
 
-    answer: JsonValue = None
+    answer: Finite = None
     unit: str | None = None
     scale: float | None = Field(None, gt=0)
     units: dict[str, str] | None = None
@@ -55,13 +84,14 @@ class Gold(Frozen):
     labels: tuple[str, ...] | None = None
     positive: str | None = None
     program: str | tuple[str, ...] | None = None
-    steps: tuple[dict[str, JsonValue], ...] | None = None
+    steps: tuple[dict[str, Finite], ...] | None = None
 
 
 class ScorerSpec(Frozen):
     """`{"name": "numeric", "rel_tol": 0.005}`: a scorer's name and, beside it, its options."""
 
     model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
+    __pydantic_extra__: dict[str, Annotated[Any, AfterValidator(_finite)]]
 
     name: str
 

@@ -70,7 +70,7 @@ class Ask:
 
     @property
     def key(self) -> Key:
-        return Key(self.located.case.id, self.model, self.sample)
+        return Key(self.located.id, self.model, self.sample)
 
 
 def ask_of(item: pytest.Item) -> Ask | None:
@@ -210,19 +210,18 @@ class Collector:
         asks: list[Ask] = []
         problems: list[InputError] = []
         for located in found:
-            case = located.case
-            if case.id in self._suite_of:
+            if located.id in self._suite_of:
                 problems.append(
                     located.fault(
-                        f"the id is also in {self._suite_of[case.id]}; "
+                        f"the id is also in {self._suite_of[located.id]}; "
                         "ids are unique over all suites of a run"
                     )
                 )
                 continue
-            self._suite_of[case.id] = nodeid
+            self._suite_of[located.id] = nodeid
             entry = Entry(located, nodeid)
             self._entries.append(entry)
-            if not selects(self._options.split, case.splits):
+            if not selects(self._options.split, located.splits):
                 continue
             if self._options.split == "heldout" and not self._is_open(located):
                 continue
@@ -265,10 +264,6 @@ def _fault(entry: Entry) -> str | None:
         _ = entry.scorer
     except InputError as error:
         return error.fault
-    try:
-        _ = entry.planned
-    except ValueError:  # of its digest
-        return "holds NaN or infinity, which is no JSON value"
     return None
 
 
@@ -305,7 +300,7 @@ def _planned(located: Located, suite: str, scorer: str) -> PlannedCase:
 
 def item_id(ask: Ask, options: Options) -> str:
     """The bracketed part of a node id: the case, and model and sample where there are several."""
-    parts = [ask.located.case.id]
+    parts = [ask.located.id]
     if len(options.models) > 1:
         parts.append(ask.model)
     if options.repeat > 1:

@@ -41,7 +41,7 @@ def second_look(
     asks = []
     for name in dict.fromkeys(n for suite in manifest.suites.values() for n in suite):
         for located in files.read(settings.root / name, settings.categories):
-            case = planned.get(located.case.id)
+            case = planned.get(located.id)
             if case is None:
                 continue
             if located.case.digest != case.digest:

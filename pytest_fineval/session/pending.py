@@ -33,11 +33,11 @@ def amendments(
 
     wanted = {record.case.id for record in pending}
     cases = {
-        located.case.id: located.case
+        located.id: located.case
         for names in manifest.suites.values()
         for name in names
         for located in files.read(settings.root / name, settings.categories)
-        if located.case.id in wanted
+        if located.id in wanted
     }
     path = cache_path(settings.root / settings.recordings)
     cache = EmbeddingCache.load(path)
