@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
@@ -39,21 +39,25 @@ def total(document: Document, case: Input) -> Question:
     when = _when(document, case, document.columns[0])
     question = f"How much {case.get('verb', 'was')} {named}{when}?"
     value = sum((document.value(line) for line in lines), Decimal(0))
-    return _amount(document, {**case, "line": lines[0]}, value, question, _REASONING)
+    found = _amount(document, {**case, "line": lines[0]}, value, question, _REASONING)
+    return _with_rubric(found, document, *((line, document.columns[0]) for line in lines))
 
 
 def difference(document: Document, case: Input) -> Question:
     """Reasoning: one line minus another."""
     value = document.value(case["line"]) - document.value(case["of"])
     question = f"What is {_noun(case)} minus {_lower(case['of'])}?"
-    return _amount(document, case, value, question, _REASONING)
+    found = _amount(document, case, value, question, _REASONING)
+    column = document.columns[0]
+    return _with_rubric(found, document, (case["line"], column), (case["of"], column))
 
 
 def growth(document: Document, case: Input) -> Question:
     """Reasoning: percentage change from the second column to the first."""
     (new, old), (after, before) = document.columns[:2], document.figures[case["line"]][:2]
     question = f"By what percentage did {_noun(case)} change from {old} to {new}?"
-    return _percent(case, (after - before) / abs(before), question)
+    found = _percent(case, (after - before) / abs(before), question)
+    return _with_rubric(found, document, (case["line"], new), (case["line"], old))
 
 
 def share(document: Document, case: Input) -> Question:
@@ -62,7 +66,9 @@ def share(document: Document, case: Input) -> Question:
     when = _when(document, case, document.columns[0])
     noun = _noun(case)
     question = f"{noun[0].upper() + noun[1:]} was what percentage of {_lower(case['of'])}{when}?"
-    return _percent(case, part, question)
+    column = document.columns[0]
+    operands = (case["line"], column), (case["of"], column)
+    return _with_rubric(_percent(case, part, question), document, *operands)
 
 
 def rank(document: Document, case: Input) -> Question:
@@ -186,7 +192,8 @@ BUILDERS: dict[str, Callable[[Document, Input], Question]] = {
     )
 }  # fmt: skip
 
-_REASONING = {"name": "reasoning", "rel_tol": 0.005}
+# The final answer alone decides; the rubric says of a wrong one whether its operands were found.
+_REASONING = {"name": "steps", "rel_tol": 0.005}
 _SENTENCE = "Answer in one short sentence."
 
 
@@ -225,6 +232,21 @@ def _percent(case: Input, share: Decimal, question: str) -> Question:
     scorer = {**_REASONING, "abs_tol": 0.05}
     plain = "Answer with the percentage only, to one decimal."
     return Question(question, _form(case, plain), gold, scorer)
+
+
+def _with_rubric(found: Question, document: Document, *operands: tuple[str, str]) -> Question:
+    """The question with the figures that its answer is worked out from: (line, column) each."""
+    steps = [
+        {
+            "name": f"{_lower(line)} in {column}",
+            "value": str(document.value(line, column)),
+            "unit": document.unit(line),
+            "scale": SCALES[document.scale],
+            "rel_tol": 0,
+        }
+        for line, column in operands
+    ]
+    return replace(found, gold={**found.gold, "steps": steps})
 
 
 def _yes_no(case: Input, truth: bool, question: str) -> Question:

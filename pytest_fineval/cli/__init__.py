@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pytest_fineval import __version__
 from pytest_fineval.cli import (
     baseline,
+    chains,
     compare,
     data,
     gate,
@@ -53,6 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     plan.add_plan(commands)
     data.add_import(commands)
     data.add_figures(commands)
+    chains.add_chains(commands)
     data.add_demo(commands)
     report.add_report(commands)
     report.add_history(commands)

@@ -93,16 +93,13 @@ def _report(given: argparse.Namespace) -> int:
 
 def _history(given: argparse.Namespace) -> int:
     from pytest_fineval.report.history import trace
+    from pytest_fineval.report.text import columns
     from pytest_fineval.store.run import write_atomically
 
     if given.output is not None and given.output.suffix.lower() != ".svg":
         raise InputError("a history is drawn as .svg", path=given.output)
     history = trace(given.runs)
-    table = [history.head, *history.rows]
-    widths = [max(len(row[i]) for row in table) for i in range(len(history.head))]
-    for row in table:
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        print("  ".join(cells).rstrip())
+    print("\n".join(columns([history.head, *history.rows], left=len(history.head))))
     for warning in history.warnings:
         print(f"warning: {warning}")
     if given.output is not None:

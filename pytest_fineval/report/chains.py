@@ -26,6 +26,33 @@ def has_chain(case: Case) -> bool:
     return bool(case.gold.steps) and all("description" in step for step in case.gold.steps or ())
 
 
+def has_steps(case: Case) -> bool:
+    """Whether the gold holds steps of any kind: a chain, or a rubric of named quantities."""
+    return bool(case.gold.steps)
+
+
+def rubric_outcomes(records: Iterable[Record], cases: Mapping[str, Case]) -> list[Outcome]:
+    """One outcome a record of the `steps` scorer, as it was scored: the share of its rubric.
+
+    Args:
+        records: of one run; a record without a score counts 0.
+        cases: by id; records of other cases are left out.
+    """
+    return [
+        _outcome(
+            record,
+            cases[record.case.id],
+            {"steps": parts.get("steps", 0.0)},
+            str(cause) if cause else None,
+            parts.get("final", 0.0),
+        )
+        for record in records
+        if record.case.scorer.partition("@")[0] == "steps" and record.case.id in cases
+        for parts in [record.score.parts if record.score else {}]
+        for cause in [record.score.details.get("chain_cause") if record.score else None]
+    ]
+
+
 def outcomes(
     records: Iterable[Record],
     cases: Mapping[str, Case],
@@ -63,15 +90,20 @@ def outcomes(
 
 
 def _outcome(
-    record: Record, case: Case, figures: Mapping[str, float], cause: str | None
+    record: Record,
+    case: Case,
+    figures: Mapping[str, float],
+    cause: str | None,
+    final: float | None = None,
 ) -> Outcome:
+    # FinChain's clusters are `domain/topic`; another suite's cluster is a document.
     domain, _, topic = (case.cluster or "").partition("/")
     return Outcome(
-        final=record.value,
+        final=record.value if final is None else final,
         figures=figures,
         model=record.model,
-        domain=case.tags.get("task", domain),
-        topic=topic,
+        domain=case.tags.get("task", domain if topic else ""),
+        topic=topic or case.tags.get("topic", ""),
         level=case.tags.get("difficulty", ""),
         cause=cause,
     )

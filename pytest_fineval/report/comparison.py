@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from pytest_fineval.gate.compare import Comparison, Difference, Selection
 from pytest_fineval.report.summary import p_value, points
+from pytest_fineval.report.text import columns
 
 MOST_NAMED = 5
 
@@ -22,7 +23,7 @@ def lines(found: Comparison) -> list[str]:
         f"{one.interval95[1]:.3f}), {one.right} of {one.n} right"
         for one in found.standings
     ]
-    text += _table([_HEAD, *(_cells(one) for one in found.differences)])
+    text += columns([_HEAD, *(_cells(one) for one in found.differences)], left=2)
     for one in found.differences:
         if one.check.startswith("overall"):
             text += [
@@ -60,17 +61,6 @@ def _cells(one: Difference) -> tuple[str, ...]:
         p_value(one.p),
         p_value(one.p_holm),
     )
-
-
-def _table(rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return [
-        "  ".join(
-            cell.ljust(width) if i < 2 else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
 
 
 def _named(names: Sequence[str]) -> str:

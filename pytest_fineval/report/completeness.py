@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from pytest_fineval.report.text import columns
 from pytest_fineval.scoring.chains.parse import Chain, parse_chain
 from pytest_fineval.store.record import Record
 
@@ -112,11 +113,4 @@ def completeness_lines(rows: Sequence[Completeness]) -> list[str]:
         )
         for row in rows
     ]
-    widths = [max(len(line[column]) for line in cells) for column in range(len(heads))]
-    return [
-        "  ".join(
-            cell.ljust(width) if column == 0 else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in cells
-    ]
+    return columns(cells)

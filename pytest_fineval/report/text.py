@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 
 MOST_READ = 20_000
 """Characters of an answer that are looked at: what is cut later need not be cleaned."""
@@ -70,3 +71,19 @@ def _cut(text: str, most: int, *, keep_end: bool) -> str:
         return text
     mark = f"[{left_out:,} characters left out]"
     return f"{mark} {text[-most:]}" if keep_end else f"{text[:most]} {mark}"
+
+
+def columns(rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
+    """Rows of equal length as aligned lines: so many columns to the left, the others to the right.
+
+    Raises:
+        ValueError: the rows differ in length.
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if place < left else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
