@@ -204,6 +204,8 @@ def plain_digits(token: str, locale: str = "en") -> str | None:
         parts = head.split("\u00a0")
         if any(len(part) != 3 for part in parts[1:]) or len(parts[0]) > 3 or len(groups) > 1:
             return None
+        if groups and "\u00a0" in groups[0]:  # a fraction is never grouped
+            return None
         return "".join(parts) + ("." + groups[0] if groups else "")
     if token[0] == ".":
         return "0" + token

@@ -12,7 +12,7 @@ from functools import wraps
 from hypothesis import HealthCheck, settings
 
 SECONDS = float(os.environ.get("FINEVAL_FUZZ_SECONDS", "0"))
-PROPERTIES = 8
+PROPERTIES = 9
 """Among how many properties the time is shared."""
 
 _BATCH = 400

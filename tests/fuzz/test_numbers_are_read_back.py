@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_fineval.cases.model import Gold, ScorerSpec
+from pytest_fineval.scoring.number import plain_digits
 from pytest_fineval.scoring.registry import prepare
 from pytest_fineval.scoring.words import words_to_decimal
 from tests.fuzz.budget import tried
@@ -162,3 +163,13 @@ def test_number_words_and_indian_grouping_are_read_back(whole, amount):
     assert read(f"Answer: {spoken(whole)}", "count") == whole
     assert read(f"₹{indian(abs(amount))}", "INR") == abs(amount)
     assert read(f"Rs. {indian(amount / 10**7)} crore", "INR") == amount
+
+
+@tried(300)
+@given(
+    st.from_regex(r"[0-9]{1,4}(?:[.,'_\u00a0][0-9]{1,4}){0,4}", fullmatch=True),
+    st.sampled_from(["en", "de", "fr", "ru"]),
+)
+def test_digits_and_separators_are_a_number_or_none(token, locale):
+    read = plain_digits(token, locale)
+    assert read is None or Decimal(read).is_finite()

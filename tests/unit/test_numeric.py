@@ -129,6 +129,9 @@ def test_a_gold_in_words_of_its_unit_is_read_as_an_answer_is():
         ("11,11.11", "en", None),
         ("1,2,3", "en", None),
         (".5", "en", "0.5"),
+        ("1'234.5", "en", "1234.5"),
+        ("0.145'10", "en", None),
+        ("1'234.5_6", "de", None),
     ],
 )
 def test_digits_and_separators_become_a_plain_number(token, locale, plain):
