@@ -59,6 +59,9 @@ def factor(scale: str) -> float:
     return next((value for word, value in _FACTORS if word in scale), 1)
 
 
+_MOST_DIGITS = 300
+
+
 def is_number(text: str) -> bool:
     """Whether a text counts as a number: its first word is one, a second word is a scale."""
     words = " ".join(word.translate(_IGNORED) for word in text.split()).split()
@@ -80,7 +83,10 @@ def to_number(text: str) -> float | int | None:
     match = _NUMBER.search(text.translate(_IGNORED))
     if match is None or match[0].lstrip("+-").startswith("."):
         return None
-    value: float | int = float(match[0]) if "." in match[0] else int(match[0])
+    # Longer ones are infinite as a float: Python refuses to read them as an int, which would end
+    # the published code with an error.
+    whole = "." not in match[0] and len(match[0]) <= _MOST_DIGITS
+    value: float | int = int(match[0]) if whole else float(match[0])
     scale_word = _SCALE_WORD.search(text)
     if scale_word:
         value = value * factor(scale_word[0])
