@@ -22,22 +22,21 @@ class Located:
     makes their items, and `--collect-only` wants none of them.
     """
 
-    __slots__ = ("_case", "_text", "id", "line", "path", "splits")
+    __slots__ = ("_kept", "id", "line", "path", "splits")
 
     def __init__(self, case: Case, path: Path, line: int, text: str | None = None):
         self.id = case.id
         self.splits = case.splits
         self.path = path
         self.line = line
-        self._text = text
-        self._case = case if text is None else None
+        self._kept: Case | str = case if text is None else text
 
     @property
     def case(self) -> Case:
         """The case itself."""
-        if self._case is None:
-            self._case, self._text = Case.model_validate_json(self._text or ""), None
-        return self._case
+        if isinstance(self._kept, str):
+            self._kept = Case.model_validate_json(self._kept)
+        return self._kept
 
     def fault(self, text: str) -> InputError:
         """An error about this case that names its file and line."""

@@ -32,18 +32,18 @@ def add_chains(commands: Commands) -> None:
 
 
 def _chains(given: argparse.Namespace) -> int:
-    from pytest_fineval.report.chains import has_steps, locale_of
+    from pytest_fineval.report.chains import locale_of
     from pytest_fineval.report.completeness import completeness, completeness_lines
     from pytest_fineval.report.diagnostics import lines
-    from pytest_fineval.report.material import gather
+    from pytest_fineval.report.material import measured_cases
+    from pytest_fineval.store.run import read
 
-    material = gather(given.run, Path.cwd())
-    for notice in material.notices:
+    run = read(given.run)
+    measured, notices = measured_cases(run, Path.cwd())
+    for notice in notices:
         print(f"note: {notice}", file=sys.stderr)
-    cases = {
-        name: located.case for name, located in material.cases.items() if has_steps(located.case)
-    }
-    records = [record for record in material.run.records if record.case.id in cases]
+    cases = {name: located.case for name, located in measured.items() if located.case.gold.steps}
+    records = [record for record in run.records if record.case.id in cases]
     if not records:
         print("no case of this run has gold steps; docs/steps.md tells how to write a rubric")
         return 0

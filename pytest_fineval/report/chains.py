@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 
 from pytest_fineval.cases.model import Case
 from pytest_fineval.scoring.chains.evaluate import GoldChain, evaluate_chains, gold_chain
@@ -26,11 +27,6 @@ def has_chain(case: Case) -> bool:
     return bool(case.gold.steps) and all("description" in step for step in case.gold.steps or ())
 
 
-def has_steps(case: Case) -> bool:
-    """Whether the gold holds steps of any kind: a chain, or a rubric of named quantities."""
-    return bool(case.gold.steps)
-
-
 def rubric_outcomes(records: Iterable[Record], cases: Mapping[str, Case]) -> list[Outcome]:
     """One outcome a record of the `steps` scorer, as it was scored: the share of its rubric.
 
@@ -39,17 +35,9 @@ def rubric_outcomes(records: Iterable[Record], cases: Mapping[str, Case]) -> lis
         cases: by id; records of other cases are left out.
     """
     return [
-        _outcome(
-            record,
-            cases[record.case.id],
-            {"steps": parts.get("steps", 0.0)},
-            str(cause) if cause else None,
-            parts.get("final", 0.0),
-        )
+        _rubric_outcome(record, cases[record.case.id])
         for record in records
         if record.case.scorer.partition("@")[0] == "steps" and record.case.id in cases
-        for parts in [record.score.parts if record.score else {}]
-        for cause in [record.score.details.get("chain_cause") if record.score else None]
     ]
 
 
@@ -89,17 +77,22 @@ def outcomes(
     ]
 
 
+def _rubric_outcome(record: Record, case: Case) -> Outcome:
+    parts = record.score.parts if record.score else {}
+    cause = record.score.details.get("chain_cause") if record.score else None
+    figures = {"steps": parts.get("steps", 0.0)}
+    found = _outcome(record, case, figures, None if cause is None else str(cause))
+    # The score itself may hold a share of the rubric.
+    return replace(found, final=parts.get("final", 0.0))
+
+
 def _outcome(
-    record: Record,
-    case: Case,
-    figures: Mapping[str, float],
-    cause: str | None,
-    final: float | None = None,
+    record: Record, case: Case, figures: Mapping[str, float], cause: str | None
 ) -> Outcome:
     # FinChain's clusters are `domain/topic`; another suite's cluster is a document.
     domain, _, topic = (case.cluster or "").partition("/")
     return Outcome(
-        final=record.value if final is None else final,
+        final=record.value,
         figures=figures,
         model=record.model,
         domain=case.tags.get("task", domain if topic else ""),

@@ -73,6 +73,14 @@ def gather(folder: Path, root: Path) -> Material:
         baseline, before = _baseline(run, verdict, root)
     except InputError as error:
         notices.append(f"shown without the baseline's answers: {error}")
+    cases, missing = measured_cases(run, root)
+    notices += missing
+    return Material(run, verdict, cases, baseline, before, tuple(notices))
+
+
+def measured_cases(run: Run, root: Path) -> tuple[dict[str, Located], list[str]]:
+    """The run's cases as they were measured, by id, and why some of them are not shown."""
+    notices: list[str] = []
     cases = dict(_cases(run, root))
     missing = sum(case.id not in cases for case in run.manifest.planned)
     if missing:
@@ -86,7 +94,7 @@ def gather(folder: Path, root: Path) -> Material:
         notices.append(
             f"the text of {len(withheld)} cases is withheld: their licence keeps it out of reports"
         )
-    return Material(run, verdict, cases, baseline, before, tuple(notices))
+    return cases, notices
 
 
 def read_verdict(run: Run, root: Path) -> Verdict:

@@ -151,9 +151,6 @@ class Collector:
                     asks += self._asks(nodeid, located)
                 except InputError as error:
                     self._problems.append(str(error))
-            # pytest is about to make as many items: it need not search the cases for garbage each
-            # time that they have doubled. `Session.collected` lifts it.
-            gc.freeze()
         return asks
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import time
 from collections.abc import Generator, Sequence
@@ -109,7 +108,6 @@ class Session:
 
     def collected(self, session: pytest.Session) -> None:
         """The end of collection: faults end the run here, before anything is asked."""
-        gc.unfreeze()  # what `Collector.suite` kept from being searched
         if self._settings and self._options and not self._config.option.collectonly:
             if self._collector is not None:
                 self._collector.check()

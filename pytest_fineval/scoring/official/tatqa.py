@@ -31,6 +31,9 @@ _FACTORS = (
 _IGNORED = str.maketrans("", "", "'\"\\$€£¥%(),[]")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+_MOST_DIGITS = 300
+"""Longer numbers are infinite as a float, and Python refuses to read the longest as an int."""
+
 # Each finds what the published pattern finds, without trying every digit of a run as a start.
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?|[+-]?\.\d+")
 _SCALE_WORD = re.compile(r"(?<![\d.])[\d.]+\s?[a-zA-Z]+")
@@ -59,9 +62,6 @@ def factor(scale: str) -> float:
     return next((value for word, value in _FACTORS if word in scale), 1)
 
 
-_MOST_DIGITS = 300
-
-
 def is_number(text: str) -> bool:
     """Whether a text counts as a number: its first word is one, a second word is a scale."""
     words = " ".join(word.translate(_IGNORED) for word in text.split()).split()
@@ -83,8 +83,6 @@ def to_number(text: str) -> float | int | None:
     match = _NUMBER.search(text.translate(_IGNORED))
     if match is None or match[0].lstrip("+-").startswith("."):
         return None
-    # Longer ones are infinite as a float: Python refuses to read them as an int, which would end
-    # the published code with an error.
     whole = "." not in match[0] and len(match[0]) <= _MOST_DIGITS
     value: float | int = int(match[0]) if whole else float(match[0])
     scale_word = _SCALE_WORD.search(text)
