@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
@@ -25,6 +25,10 @@ DEFAULT_MAX_DROP = {
 
 FALLBACK_MAX_DROP = 0.03
 """Allowed drop of a category that a project named itself."""
+
+
+ENCODER_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
+"""How the identity of a sentence encoder is written: it also names a file."""
 
 
 class Frozen(BaseModel):
@@ -105,6 +109,8 @@ class Settings(Frozen):
     recordings: str = "evals/recordings"
     licences: dict[str, str] = {}
     """Restricted benchmarks whose licence is acknowledged, by name: `financebench` and so on."""
+    encoders: dict[Annotated[str, Field(pattern=ENCODER_NAME)], str] = {}
+    """Sentence encoders of the project's own: identity -> `package.module:factory`."""
     models: dict[str, ModelSettings] = {}
     run: RunSettings = RunSettings()
     gate: GateSettings = GateSettings()

@@ -132,7 +132,6 @@ def _rescore(given: argparse.Namespace) -> int:
     from pytest_fineval.cli.lock import case_files, ledger, located
     from pytest_fineval.gate import baseline
     from pytest_fineval.gate.rescore import rescore
-    from pytest_fineval.scoring.embeddings import cache_path
     from pytest_fineval.settings import load
 
     old = baseline.load(given.file)
@@ -141,7 +140,7 @@ def _rescore(given: argparse.Namespace) -> int:
         given.file,
         cases,
         created_by=given.by or git_user(),
-        embeddings=cache_path(Path.cwd() / load(Path.cwd()).recordings),
+        settings=load(Path.cwd()),
     )
     signed = baseline.signed_ledger(given.file, old)
     baseline.write(proposal.baseline, proposal.companion, given.file, signed)

@@ -61,10 +61,14 @@ def _parts(records: list[Record], cases: dict[str, Case], profile: Profile) -> I
     rubric = rubric_outcomes(records, cases)
     if rubric:
         yield Part("rubric of named quantities", "steps", rubric)
-    if any(has_chain(case) for case in cases.values()):
-        from pytest_fineval.scoring.embeddings import EmbeddingCache, cache_path, default_embedder
+    chains = {name: case for name, case in cases.items() if has_chain(case)}
+    if chains:
+        from pytest_fineval.scoring.encoders import Embeddings, encoder_of
         from pytest_fineval.settings import load
 
-        cache = EmbeddingCache.load(cache_path(Path.cwd() / load(Path.cwd()).recordings))
-        found = outcomes(records, cases, cache, default_embedder, profile)
-        yield Part(f"gold chains, profile {profile}", "fuzzy_f1", found)
+        embeddings = Embeddings(load(Path.cwd()))
+        # Figures of two encoders cannot be compared, so each has a part of its own.
+        for encoder in sorted({encoder_of(case) for case in chains.values()}):
+            same = {name: case for name, case in chains.items() if encoder_of(case) == encoder}
+            found = outcomes(records, same, *embeddings.of(encoder), profile)
+            yield Part(f"gold chains, profile {profile}, encoder {encoder}", "fuzzy_f1", found)

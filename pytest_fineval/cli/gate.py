@@ -81,12 +81,11 @@ def _gate(given: argparse.Namespace) -> int:
 def _rescored(run: Run) -> Run:
     from pytest_fineval.cli.lock import located
     from pytest_fineval.gate.rescore import rescore_run
-    from pytest_fineval.scoring.embeddings import cache_path
     from pytest_fineval.settings import load
 
     names = sorted({name for files in run.manifest.suites.values() for name in files})
     cases = [one.case for one in located(Path(name) for name in names)]
-    return rescore_run(run, cases, embeddings=cache_path(Path.cwd() / load(Path.cwd()).recordings))
+    return rescore_run(run, cases, settings=load(Path.cwd()))
 
 
 def _self_check(run: Run, given: argparse.Namespace) -> int:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 import os
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 from pytest_fineval.clients.base import Client
 from pytest_fineval.clients.callables import as_client
 from pytest_fineval.clients.providers import OpenAICompatibleClient
 from pytest_fineval.clients.recording import Recorder, RecordingClient, Recordings, RecordMode
+from pytest_fineval.dotted import named
 from pytest_fineval.errors import InputError, nearest
 from pytest_fineval.settings import ModelSettings, Settings
 
@@ -125,26 +123,8 @@ def _live(model: ModelSettings, root: Path) -> Client:
 
 def _made(model: ModelSettings, root: Path) -> object:
     """What the factory at a dotted path returns for these settings."""
-    module_name, _, attribute = model.client.partition(":")
     setting = f'client = "{model.client}"'
-    if not all(part.isidentifier() for part in [*module_name.split("."), attribute]):
-        raise InputError(f'{setting} is no dotted path: write "package.module:factory"')
-    if str(root) not in sys.path:
-        # After all else, so that a file of the project cannot hide an installed package.
-        sys.path.append(str(root))
-    try:
-        module = importlib.import_module(module_name)
-    except Exception as error:
-        raise InputError(
-            f"{setting} cannot be imported: {type(error).__name__}: {error}"
-        ) from error
-    factory: Any = getattr(module, attribute, None)
-    if not callable(factory):
-        names = [found for found in vars(module) if not found.startswith("_")]
-        raise InputError(
-            f'{setting}: module {module_name} has no callable "{attribute}"; '
-            + nearest(attribute, names)
-        )
+    factory = named(model.client, root, setting)
     try:
         return factory(model)
     except InputError:

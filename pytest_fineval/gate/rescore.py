@@ -24,6 +24,7 @@ from pytest_fineval.gate.propose import Proposal, aggregates
 from pytest_fineval.scoring import registry
 from pytest_fineval.scoring.base import Scorer
 from pytest_fineval.scoring.score import Status
+from pytest_fineval.settings import Settings
 from pytest_fineval.store.record import Key, Record, StoredScore, status_of, stored
 from pytest_fineval.store.run import Run, dumps
 
@@ -44,7 +45,7 @@ def rescore(
     cases: Iterable[Case],
     *,
     created_by: str,
-    embeddings: Path,
+    settings: Settings,
     now: datetime | None = None,
 ) -> tuple[Proposal, list[Moved]]:
     """Score a baseline's stored answers with the installed scorers; policy and cases stay.
@@ -53,7 +54,7 @@ def rescore(
         path: the baseline; its raw answers lie beside it.
         cases: the case files' cases; all of the baseline's have to be among them, unchanged.
         created_by: who rescores it.
-        embeddings: the project's cache of embeddings, for summaries.
+        settings: of the project: which encoders it has, and where it keeps embeddings.
         now: when; the current time by default.
 
     Returns:
@@ -75,7 +76,7 @@ def rescore(
     _refuse_other_cases(path, old, by_id)
     kept = answers(path)
     bound = {name: registry.prepare(by_id[name].scorer, by_id[name].gold) for name in old.cases}
-    scores = _scores(path, old, by_id, kept, bound, embeddings)
+    scores = _scores(path, old, by_id, kept, bound, settings)
     scored_by: dict[str, set[str]] = {}
     for name, case in old.cases.items():
         scored_by.setdefault(case.category, set()).add(bound[name].identity)
@@ -110,7 +111,7 @@ def rescore(
     return Proposal(baseline, companion, tuple(ratchet.notes(baseline))), moved
 
 
-def rescore_run(run: Run, cases: Iterable[Case], *, embeddings: Path) -> Run:
+def rescore_run(run: Run, cases: Iterable[Case], *, settings: Settings) -> Run:
     """The run with every answer scored anew: no score that stands in its folder is believed.
 
     For the job that judges before a deployment: with the target branch's cases and scorers, a
@@ -119,7 +120,7 @@ def rescore_run(run: Run, cases: Iterable[Case], *, embeddings: Path) -> Run:
     Args:
         run: as it was read; records without an answer keep their status.
         cases: the case files' cases; all of the run's have to be among them, unchanged.
-        embeddings: the project's cache of embeddings, for summaries.
+        settings: of the project: which encoders it has, and where it keeps embeddings.
 
     Raises:
         InputError: a case that is missing or changed.
@@ -138,7 +139,7 @@ def rescore_run(run: Run, cases: Iterable[Case], *, embeddings: Path) -> Run:
         for record in run.records
         if record.answer is not None and record.case.id in known
     }
-    scores = _scored(texts, bound, by_id, embeddings)
+    scores = _scored(texts, bound, by_id, settings)
     return replace(run, records=tuple(_with_score(r, scores.get(r.key)) for r in run.records))
 
 
@@ -169,7 +170,7 @@ def _scores(
     by_id: Mapping[str, Case],
     kept: Mapping[tuple[str, int], StoredAnswer],
     bound: Mapping[str, Scorer],
-    embeddings: Path,
+    settings: Settings,
 ) -> dict[tuple[str, int], float]:
     wanted = {(name, k) for name, case in old.cases.items() for k in range(len(case.scores))}
     if wanted != set(kept):
@@ -179,7 +180,7 @@ def _scores(
             path=companion_path(path),
         )
     texts = {key: (one.text, one.status) for key, one in kept.items()}
-    scores = _scored(texts, bound, by_id, embeddings)
+    scores = _scored(texts, bound, by_id, settings)
     return {key: score.value for key, score in scores.items()}
 
 
@@ -187,19 +188,18 @@ def _scored(
     texts: Mapping[K, tuple[str, Status]],
     bound: Mapping[str, Scorer],
     by_id: Mapping[str, Case],
-    embeddings: Path,
+    settings: Settings,
 ) -> dict[K, StoredScore]:
     """Scores of answers by a key that begins with the case's id, pending ones completed."""
     found = {key: bound[key[0]].score(text, status) for key, (text, status) in texts.items()}
     pending = [key for key, score in found.items() if score.pending]
     if pending:
         # Imported here: without summaries nothing of the encoder's side is loaded.
-        from pytest_fineval.scoring.embeddings import EmbeddingCache, default_embedder
+        from pytest_fineval.scoring.encoders import Embeddings
         from pytest_fineval.scoring.finish import finish
 
         waiting = [(found[key], by_id[key[0]], texts[key][0]) for key in pending]
-        cache = EmbeddingCache.load(embeddings)
-        found.update(zip(pending, finish(waiting, cache, default_embedder), strict=True))
+        found.update(zip(pending, finish(waiting, Embeddings(settings)), strict=True))
     return {key: stored(score) for key, score in found.items()}
 
 

@@ -174,9 +174,9 @@ class EmbeddingCache:
         path.write_text("".join(line + "\n" for line in lines), encoding="utf-8", newline="\n")
 
 
-def cache_path(recordings: Path) -> Path:
+def cache_path(recordings: Path, encoder: str = ENCODER) -> Path:
     """Where a project keeps the embeddings of its recorded answers and references."""
-    return recordings / "embeddings" / "cache.jsonl"
+    return recordings / "embeddings" / f"{'cache' if encoder == ENCODER else encoder}.jsonl"
 
 
 def default_embedder() -> Embedder:

@@ -11,8 +11,9 @@ import regex
 from rapidfuzz.distance import LCSseq
 
 from pytest_fineval.cases.model import Gold
-from pytest_fineval.scoring.base import AnswerScorer, NoOptions, gold_fault
-from pytest_fineval.scoring.embeddings import ENCODER, Embedder, EmbeddingCache, cosines
+from pytest_fineval.scoring.base import AnswerScorer, gold_fault
+from pytest_fineval.scoring.embeddings import Embedder, EmbeddingCache, cosines
+from pytest_fineval.scoring.encoders import EncoderOptions
 from pytest_fineval.scoring.score import Score
 
 MOST_CHARACTERS = 20_000
@@ -65,10 +66,10 @@ class SummaryScorer(AnswerScorer):
     pending.
     """
 
-    Options = NoOptions
+    Options = EncoderOptions
 
-    def __init__(self, identity: str, options: NoOptions, gold: Gold):
-        super().__init__(f"{identity}+{ENCODER}", options, gold)
+    def __init__(self, identity: str, options: EncoderOptions, gold: Gold):
+        super().__init__(f"{identity}+{options.encoder}", options, gold)
         if not isinstance(gold.answer, str) or not gold.answer.strip():
             raise gold_fault("answer", "a summary case needs a reference text")
 

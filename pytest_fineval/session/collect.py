@@ -167,7 +167,7 @@ class Collector:
         problems: dict[Path, list[InputError]] = {}
         with _no_collection():
             for entry in self._entries:
-                fault = _fault(entry)
+                fault = _fault(entry, self._settings)
                 if fault is not None:
                     problems.setdefault(entry.located.path, []).append(entry.located.fault(fault))
         for faults in problems.values():
@@ -256,9 +256,13 @@ class Collector:
         return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
 
 
-def _fault(entry: Entry) -> str | None:
+def _fault(entry: Entry, settings: Settings) -> str | None:
     try:
         _ = entry.scorer
+        if "encoder" in entry.located.case.scorer.options:
+            from pytest_fineval.scoring import encoders  # numpy: only where one is named
+
+            encoders.check(entry.located.case, settings)
     except InputError as error:
         return error.fault
     return None

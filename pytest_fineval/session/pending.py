@@ -28,7 +28,7 @@ def amendments(
     if not pending:
         return []
     # Imported here: without a summary in the run nothing of the encoder's side is loaded.
-    from pytest_fineval.scoring.embeddings import EmbeddingCache, cache_path, default_embedder
+    from pytest_fineval.scoring.encoders import Embeddings
     from pytest_fineval.scoring.finish import finish
 
     wanted = {record.case.id for record in pending}
@@ -39,16 +39,15 @@ def amendments(
         for located in files.read(settings.root / name, settings.categories)
         if located.id in wanted
     }
-    path = cache_path(settings.root / settings.recordings)
-    cache = EmbeddingCache.load(path)
+    embeddings = Embeddings(settings)
     waiting = [
         (Score(**record.score.model_dump()), cases[record.case.id], record.answer.text)
         for record in pending
         if record.score is not None and record.answer is not None
     ]
-    scores = finish(waiting, cache, default_embedder)
-    if keep and cache.added:
-        cache.save(path)
+    scores = finish(waiting, embeddings)
+    if keep:
+        embeddings.save()
     found = []
     for record, finished in zip(pending, scores, strict=True):
         score = stored(finished)

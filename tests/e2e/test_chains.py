@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from pytest_fineval.scoring.embeddings import ENCODER
+
 ROOT = Path(__file__).parents[2]
 FINEVAL = Path(sys.executable).with_name("fineval")
 
@@ -110,14 +112,14 @@ def test_gold_chains_are_compared_by_the_real_encoder(tmp_path):
     where = evaluated(tmp_path, tmp_path / "run")
     done = run(tmp_path, FINEVAL, "chains", str(where))
     assert done.returncode == 0, done.stderr
-    assert "gold chains, profile paper: 3 answers" in done.stdout
+    assert f"gold chains, profile paper, encoder {ENCODER}: 3 answers" in done.stdout
     cells = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines() if line.strip()}
     assert cells["m"] == ["3", "0", "0", "0", "1", "67", "%", "100", "%"]  # one has no final answer
     assert float(cells["basic"][1]) == 0.5
     assert float(cells["advanced"][1]) == 0
     assert "arithmetic_slip 50 %" in done.stdout
     lenient = run(tmp_path, FINEVAL, "chains", str(where), "--profile", "lenient")
-    assert "gold chains, profile lenient: 3 answers" in lenient.stdout
+    assert f"gold chains, profile lenient, encoder {ENCODER}: 3 answers" in lenient.stdout
 
 
 def test_a_run_without_steps_says_how_to_get_them(tmp_path):

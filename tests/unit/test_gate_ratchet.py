@@ -14,6 +14,7 @@ from pytest_fineval.gate.policy import draft
 from pytest_fineval.gate.propose import propose
 from pytest_fineval.gate.rescore import rescore, rescore_run
 from pytest_fineval.gate.verdict import judge
+from pytest_fineval.settings import Settings
 from tests.unit.gate_world import NEW, NOW, baseline, errored, ones, proposal, run, settings
 
 ONE = ("extraction",)
@@ -184,7 +185,7 @@ def scored(tmp_path):
 def test_rescoring_gives_new_scores_to_the_old_answers(scored, tmp_path):
     path, cases = scored
     old = load(path)
-    made, moved = rescore(path, cases, created_by="bob", embeddings=tmp_path / "none.jsonl")
+    made, moved = rescore(path, cases, created_by="bob", settings=Settings(root=tmp_path))
     assert {(m.case, m.before, m.after) for m in moved} == {
         ("extraction-00", 0.0, 1.0),
         ("extraction-01", 1.0, 0.0),
@@ -203,18 +204,18 @@ def test_rescoring_gives_new_scores_to_the_old_answers(scored, tmp_path):
 def test_rescoring_needs_the_same_cases(scored, tmp_path):
     path, cases = scored
     with pytest.raises(InputError, match="in no case file: extraction-01"):
-        rescore(path, cases[:1], created_by="bob", embeddings=tmp_path / "none.jsonl")
+        rescore(path, cases[:1], created_by="bob", settings=Settings(root=tmp_path))
     other = cases[1].model_copy(update={"pass_mark": 0.5})
     other.__dict__.pop("digest", None)
     with pytest.raises(InputError, match="changed since: extraction-01"):
-        rescore(path, [cases[0], other], created_by="bob", embeddings=tmp_path / "none.jsonl")
+        rescore(path, [cases[0], other], created_by="bob", settings=Settings(root=tmp_path))
 
 
 def test_rescoring_needs_the_raw_answers(tmp_path):
     made = proposal(run(ones(2, ONE)), categories=ONE, keep_answers=False)
     write(made.baseline, made.companion, tmp_path / "main.json")
     with pytest.raises(InputError, match="keeps no raw answers"):
-        rescore(tmp_path / "main.json", [], created_by="bob", embeddings=tmp_path)
+        rescore(tmp_path / "main.json", [], created_by="bob", settings=Settings(root=tmp_path))
 
 
 # A run's answers scored anew.
@@ -224,7 +225,7 @@ def test_forged_scores_of_a_run_are_replaced_by_what_its_answers_are_worth(score
     _, cases = scored
     fields = {c.id: {"digest": c.digest, "scorer": "exact@1"} for c in cases}
     forged = run({"extraction": [[1.0], [1.0]]}, fields=fields)
-    honest = rescore_run(forged, cases, embeddings=tmp_path / "none.jsonl")
+    honest = rescore_run(forged, cases, settings=Settings(root=tmp_path))
     assert [record.value for record in forged.records] == [1.0, 1.0]
     assert [record.value for record in honest.records] == [0.0, 0.0]
     assert {record.status for record in honest.records} == {"wrong"}
@@ -237,7 +238,7 @@ def test_a_record_without_an_answer_is_not_made_right_by_rescoring(scored, tmp_p
     failed = errored(whole.records[0].case, model="new")
     skipped = whole.records[1].model_copy(update={"status": "unchecked", "answer": None})
     run_ = dataclasses.replace(whole, records=(failed, skipped))
-    again = rescore_run(run_, cases, embeddings=tmp_path / "none.jsonl")
+    again = rescore_run(run_, cases, settings=Settings(root=tmp_path))
     assert [record.status for record in again.records] == ["errored", "unchecked"]
     assert again.records[0].value == 0
 
@@ -246,6 +247,6 @@ def test_a_run_of_other_cases_cannot_be_rescored(scored, tmp_path):
     _, cases = scored
     other = run({"extraction": [[1.0], [1.0]]})
     with pytest.raises(InputError, match="is another version in the case files"):
-        rescore_run(other, cases, embeddings=tmp_path / "none.jsonl")
+        rescore_run(other, cases, settings=Settings(root=tmp_path))
     with pytest.raises(InputError, match="is in no case file"):
-        rescore_run(other, [], embeddings=tmp_path / "none.jsonl")
+        rescore_run(other, [], settings=Settings(root=tmp_path))

@@ -10,7 +10,8 @@ from pytest_fineval.cases.model import Gold
 from pytest_fineval.scoring.chains.evaluate import evaluate_chains, gold_chain
 from pytest_fineval.scoring.chains.metrics import Profile, final_closeness, final_match
 from pytest_fineval.scoring.chains.parse import parse_chain
-from pytest_fineval.scoring.embeddings import ENCODER, Embedder, EmbeddingCache
+from pytest_fineval.scoring.embeddings import Embedder, EmbeddingCache
+from pytest_fineval.scoring.encoders import EncoderOptions
 from pytest_fineval.scoring.numeric import NumericOptions, NumericScorer
 from pytest_fineval.scoring.score import Score
 from pytest_fineval.scoring.text import rouge_l
@@ -19,8 +20,8 @@ STEP_FIGURES = ("fuzzy_f1", "soft_f1")
 """Parts of a score that need the encoder: pending until the last item has answered."""
 
 
-class ChainOptions(NumericOptions):
-    """Options of `numeric`, the profile of the step metrics, and which figure is the score."""
+class ChainOptions(NumericOptions, EncoderOptions):
+    """Options of `numeric`, profile and encoder of the step metrics, which figure is the score."""
 
     profile: Profile = "paper"
     metric: Literal["final", "fuzzy_f1", "soft_f1"] = "final"
@@ -38,7 +39,7 @@ class ChainScorer(NumericScorer):
 
     def __init__(self, identity: str, options: ChainOptions, gold: Gold):
         by_steps = options.metric != "final"
-        depends = f"{identity}+{options.profile}+{ENCODER}" if by_steps else identity
+        depends = f"{identity}+{options.profile}+{options.encoder}" if by_steps else identity
         super().__init__(depends, options, gold)
         self.chain = gold_chain(gold, options.locale)
 
