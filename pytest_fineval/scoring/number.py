@@ -109,16 +109,16 @@ def _set_value(text: str, reading: Reading, match: re.Match[str], style: Style, 
         reading.digits = 1
         return
     token, exponent = match.group("digits"), match.group("exponent")
-    bare = match.end("digits") == match.end() and token.isdigit() and len(token) < 60
-    if bare and _stands_alone(text, reading.end):
-        reading.value, reading.digits = Decimal(token), max(1, len(token.lstrip("0")))
-        reading.plain = True
-        return
     plain = plain_digits(token, style.locale)
     reading.plain = plain == token and "." not in token and exponent is None
     if plain is None:
         reading.fault = "malformed_number"
         reading.name = token.count(".") > 1 and "," not in token
+        return
+    whole, _, fraction = plain.partition(".")
+    if match.end("digits") == match.end() and len(plain) < 60 and _stands_alone(text, reading.end):
+        reading.value, reading.place = Decimal(plain), -len(fraction)
+        reading.digits = len((whole + fraction).lstrip("0")) or 1
         return
     power = 0
     if exponent:
@@ -136,9 +136,8 @@ def _set_value(text: str, reading: Reading, match: re.Match[str], style: Style, 
         reading.fault = "out_of_range"
         return
     value = Decimal(plain)
-    fraction = plain.partition(".")[2]
     reading.place = power - len(fraction)
-    reading.digits = max(1, len(plain.replace(".", "").lstrip("0")))
+    reading.digits = len(plain.replace(".", "").lstrip("0")) or 1
     if power:
         value = ARITHMETIC.scaleb(value, power) if len(plain) < 60 else value.scaleb(power)
     if follows_vulgar := match.group("vulgar"):
@@ -185,6 +184,7 @@ def _int(text: str) -> int:
 
 
 _SPACERS = frozenset(" '_\u00a0")
+_USUAL = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+\.\d+")
 
 
 def plain_digits(token: str, locale: str = "en") -> str | None:
@@ -198,6 +198,8 @@ def plain_digits(token: str, locale: str = "en") -> str | None:
     """
     if token.isdigit():
         return token
+    if _USUAL.fullmatch(token):
+        return token.replace(",", "")
     if not _SPACERS.isdisjoint(token):
         token = re.sub("[ '_]", "\u00a0", token)
         head, *groups = re.split("[.,]", token)
