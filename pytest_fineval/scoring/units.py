@@ -350,7 +350,7 @@ def factor(seen: str, declared: str) -> Decimal | None:
 def converted(value: Decimal, factor: Decimal) -> Decimal:
     """A value times a factor that may have been rounded: a twelfth of 18 is 1.5 exactly."""
     product = ARITHMETIC.multiply(value, factor)
-    return product if len(factor.as_tuple().digits) < 20 else _GUARDED.plus(product)
+    return product if factor == 1 or len(factor.as_tuple().digits) < 20 else _GUARDED.plus(product)
 
 
 def currency_before(text: str, end: int) -> tuple[int, tuple[str, ...]] | None:
