@@ -127,7 +127,7 @@ def look_left(text: str, reading: Reading, floor: int) -> None:
                 at = negation.start()
                 break
             before = _SCALE_BEFORE.search(text, max(floor, end - 10), end)
-            known = before and units.currency_before(text, before.start() - (text[before.start() - 1] == " "))  # fmt: skip
+            known = before and _currency_of_scale(text, before.start(), floor)
             if not (before and known and not reading.currencies):
                 break
             scale = units.scale_at(text, before.start(), "en")
@@ -139,6 +139,13 @@ def look_left(text: str, reading: Reading, floor: int) -> None:
         reading.bracketed = True
         reading.lead = _lead(text, at if at < opened else opened, floor)
     reading.start = at
+
+
+def _currency_of_scale(text: str, at: int, floor: int) -> tuple[int, tuple[str, ...]] | None:
+    """The currency before a scale word that starts at `at`, with at most one space between."""
+    end = at - 1 if at > floor and text[at - 1] == " " else at
+    known = units.currency_before(text, end) if end > floor else None
+    return known if known and known[0] >= floor else None
 
 
 def _is_minus(text: str, at: int, glued: bool, floor: int) -> bool:

@@ -149,3 +149,10 @@ def test_every_failure_of_the_rows_is_a_known_kind():
     seen = {row.values[0]["failure"] for row in of_kind("numeric")} - {None}
     assert seen <= set(FAILURES)
     assert {"range", "ambiguous", "wrong_currency", "malformed_number", "out_of_range"} <= seen
+
+
+def test_a_currency_before_a_scale_word_is_looked_for_within_the_text_only():
+    assert scored("numeric", "USD million 5", "5", unit="USD", scale=1e6).value == 1
+    for text in (" million 1. $", "million 1. €"):
+        found = scored("numeric", text, "5", unit="USD", scale=1e6)
+        assert found.span is None or 0 <= found.span[0] <= found.span[1] <= len(text)
