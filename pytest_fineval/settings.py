@@ -58,6 +58,8 @@ class ModelSettings(Frozen):
     usd_per_million_input: float | None = Field(None, ge=0)
     usd_per_million_output: float | None = Field(None, ge=0)
     recordings: str | None = None
+    structured_output: bool = False
+    """Ask the API itself for JSON where a case's `answer_format` is json."""
     options: dict[str, JsonValue] = {}
 
 

@@ -18,6 +18,9 @@ from pytest_fineval.settings import Frozen, ModelSettings
 TEMPLATE = "plain@1"
 """Name and version of the prompt template below; part of every request's digest."""
 
+STRUCTURED = "structured_output"
+"""Option of a request whose answer is to be a JSON object; its value is the key of the answer."""
+
 
 class Message(Frozen):
     role: Literal["system", "user", "assistant"]
@@ -131,11 +134,17 @@ def failed(kind: str, message: str, *, attempts: int = 1, latency_s: float = 0.0
     )
 
 
-def build_request(candidate: Candidate, model: ModelSettings) -> Request:
+def build_request(
+    candidate: Candidate, model: ModelSettings, json_key: str | None = None
+) -> Request:
     """The request that asks `model` about `candidate` (template `plain@1`).
 
     Order: passage, table, question, instructions; blocks separated by an empty line. An absent
     candidate gives a request without messages that only a recording can answer.
+
+    Args:
+        json_key: key of the answer where the case wants a JSON object; None where it does not.
+            Asked for by the API's own means where the model's `structured_output` is on.
     """
     decoding: dict[str, float | int] = {"max_tokens": model.max_tokens}
     for name in ("temperature", "top_p", "seed"):
@@ -147,11 +156,14 @@ def build_request(candidate: Candidate, model: ModelSettings) -> Request:
         if model.system:
             messages.append(Message(role="system", content=model.system))
         messages.append(Message(role="user", content=render(candidate)))
+    options = dict(model.options)
+    if json_key is not None and model.structured_output:
+        options[STRUCTURED] = json_key
     return Request(
         model=model.model,
         messages=tuple(messages),
         decoding=decoding,
-        options=model.options,
+        options=options,
         absent=candidate.absent,
     )
 

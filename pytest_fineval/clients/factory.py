@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 from pytest_fineval.clients.base import Client
@@ -16,6 +17,8 @@ from pytest_fineval.settings import ModelSettings, Settings
 
 BUILT_IN = ("recording", "openai-compatible", "local")
 VENDORS = ("openai", "anthropic", "google")
+ENTRY_POINTS = "pytest_fineval.clients"
+"""Group of the entry points by which a package brings clients: name -> factory(settings)."""
 
 Guard = Callable[[Client], Client]
 """Puts limits and the spend cap around a live client (`engine.limits.guarded`)."""
@@ -93,20 +96,21 @@ def recordings_path(name: str, settings: Settings) -> Path:
 
 
 def _check_client_name(client: str, setting: str, place: Path) -> None:
-    if client in BUILT_IN or ":" in client:
+    if ":" in client or client in BUILT_IN or client in VENDORS:
         return
-    if client in VENDORS:
+    plugged = _plugged()
+    if client not in plugged:
+        known = [*BUILT_IN, *VENDORS, *plugged]
         raise InputError(
-            f'{setting} = "{client}": there is no adapter for this SDK; what works is '
-            '"openai-compatible" with the base_url of the vendor\'s OpenAI-compatible endpoint, or '
-            '"package.module:factory" with a client of your own',
+            f'{setting} = "{client}" is unknown; {nearest(client, known)} '
+            '(or "package.module:factory")',
             path=place,
         )
-    raise InputError(
-        f'{setting} = "{client}" is unknown; {nearest(client, BUILT_IN)} '
-        '(or "package.module:factory")',
-        path=place,
-    )
+
+
+def _plugged() -> dict[str, EntryPoint]:
+    """Clients that installed packages bring, by name."""
+    return {one.name: one for one in entry_points(group=ENTRY_POINTS)}
 
 
 def _live(model: ModelSettings, root: Path) -> Client:
@@ -117,14 +121,21 @@ def _live(model: ModelSettings, root: Path) -> Client:
 
         return LocalClient(model)
     secret = os.environ.get(model.api_key_env or "", "")
-    made = _made(model, root)
+    made: object
+    if model.client in VENDORS:
+        from pytest_fineval.clients import vendors
+
+        made = vendors.VENDORS[model.client](model, os.environ)
+    else:
+        made = _made(model, root)
     return as_client(made, timeout_s=model.timeout_s, secrets=(secret,) if secret else ())
 
 
 def _made(model: ModelSettings, root: Path) -> object:
-    """What the factory at a dotted path returns for these settings."""
+    """What the factory at a dotted path or of an entry point returns for these settings."""
     setting = f'client = "{model.client}"'
-    factory = named(model.client, root, setting)
+    dotted = model.client if ":" in model.client else _plugged()[model.client].value
+    factory = named(dotted, root, setting)
     try:
         return factory(model)
     except InputError:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import os
 import re
 import time
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
-from pytest_fineval.clients.base import Answer, Request, Usage
+from pytest_fineval.clients.base import STRUCTURED, Answer, Request, Usage
+from pytest_fineval.clients.faults import Fault, error_message, excerpt, failed, refusal
+from pytest_fineval.clients.logs import NoSecrets
 from pytest_fineval.clients.recording import absent
-from pytest_fineval.clients.retry_after import RetryLaterError, retry_after
 from pytest_fineval.clients.wording import (
     MESSAGE_LIMIT,
     REDACTED,
@@ -36,12 +35,6 @@ OWN_KEYS = ("model", "messages", "stream", "n", "seed", "temperature", "top_p", 
 
 MOST_TOKENS = 10**9
 """A count beyond this is no count."""
-
-FILTER_CODES = ("content_filter", "content_policy_violation")
-"""With these, a 400 is the provider's filter speaking (Azure, OpenAI), not a faulty request."""
-
-TRANSPORT = ("httpx2", "httpcore2")
-"""Beginnings of the names of the transport's loggers."""
 
 MIN_SECRET = 6
 """A key shorter than this is a placeholder ("none", "EMPTY"): redacting it would garble text."""
@@ -77,7 +70,7 @@ class OpenAICompatibleClient:
                 its own setting.
         """
         self._url = _endpoint(settings.base_url)
-        key = _key(settings.api_key_env, os.environ if env is None else env)
+        key = key_of(settings.api_key_env, os.environ if env is None else env)
         # Some servers write "/" as "\\/" in JSON.
         self._secrets = (key, key.replace("/", r"\/")) if len(key) >= MIN_SECRET else ()
         self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
@@ -86,7 +79,7 @@ class OpenAICompatibleClient:
         taken = [name for name in settings.options if name in OWN_KEYS]
         if taken:
             raise InputError(f'options may not set "{taken[0]}": use the model\'s own settings')
-        self._no_secrets = _NoSecrets(self._secrets)
+        self._no_secrets = NoSecrets(self._secrets)
         self._timeout_s = settings.timeout_s
         self._proxies = proxies
         self._http: httpx2.AsyncClient | None = None
@@ -98,19 +91,18 @@ class OpenAICompatibleClient:
         started = time.perf_counter()
         reply = await self._post(_body(request, sample))
         latency = time.perf_counter() - started
-        parsed = _parse(reply, self._secrets) if isinstance(reply, bytes) else reply
-        if isinstance(parsed, _Fault):
-            return self._failed(parsed, latency)
+        parsed = parse(reply, self._secrets) if isinstance(reply, bytes) else reply
+        if isinstance(parsed, Fault):
+            return failed(parsed, self._secrets, latency_s=latency)
         return parsed.model_copy(update={"latency_s": latency})
 
     async def close(self) -> None:
         if self._http is not None and self._loop is asyncio.get_running_loop():
             await self._http.aclose()
         self._http = None
-        for logger in _transport_loggers():
-            logger.removeFilter(self._no_secrets)
+        self._no_secrets.take_off()
 
-    async def _post(self, body: bytes) -> bytes | Answer | _Fault:
+    async def _post(self, body: bytes) -> bytes | Answer | Fault:
         """The body of a 200 JSON response; a provider's refusal to answer; or why there is none."""
         import httpx2
 
@@ -126,24 +118,26 @@ class OpenAICompatibleClient:
                 async for block in response.aiter_bytes():
                     content += block
                     if len(content) > MAX_BODY:
-                        return _Fault("bad_response", f"a response of more than {MAX_BODY} bytes")
+                        return Fault("bad_response", f"a response of more than {MAX_BODY} bytes")
         except (TimeoutError, httpx2.TimeoutException):
-            return _Fault("timeout", f"no complete answer within {self._timeout_s:g} s")
+            return Fault("timeout", f"no complete answer within {self._timeout_s:g} s")
         except httpx2.DecodingError as error:
-            return _Fault("bad_response", f"the body cannot be decoded: {error}")
+            return Fault("bad_response", f"the body cannot be decoded: {error}")
         except Exception as error:  # the transport's own errors, and an unusable proxy setting
-            return _Fault("connection", f"{type(error).__name__}: {error}")
+            return Fault("connection", f"{type(error).__name__}: {error}")
         # Before anything is cut to length: half a key is a secret, too.
         for secret in self._secrets:
             content = content.replace(secret.encode(), REDACTED.encode())
         if response.status_code != 200:
-            return _refusal(response, bytes(content))
+            return refusal(
+                response.status_code, bytes(content), response.headers.get("retry-after")
+            )
         kind = response.headers.get("content-type", "")
         if "json" not in kind.lower():
-            return _Fault(
+            return Fault(
                 "bad_response",
                 f'expected JSON, got content type "{kind}": is base_url right? '
-                + _excerpt(bytes(content)),
+                + excerpt(bytes(content)),
             )
         return bytes(content)
 
@@ -160,54 +154,8 @@ class OpenAICompatibleClient:
                 trust_env=self._proxies,
             )
             self._loop = loop
-            for logger in _transport_loggers():
-                logger.addFilter(self._no_secrets)
+            self._no_secrets.put_on()
         return self._http
-
-    def _failed(self, fault: _Fault, latency_s: float) -> Answer:
-        error = RetryLaterError(
-            kind=fault.kind,
-            message=one_line(fault.message, self._secrets),
-            retry_after_s=fault.retry_after_s,
-        )
-        return Answer(status="error", error=error, latency_s=latency_s)
-
-
-class _NoSecrets(logging.Filter):
-    """Takes secrets out of log lines: at level DEBUG the transport logs the headers it received,
-    and a server may send the key back in one."""
-
-    def __init__(self, secrets: Sequence[str]):
-        super().__init__()
-        self._secrets = secrets
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        said = record.getMessage()
-        if (redacted := redact(said, self._secrets)) != said:
-            record.msg, record.args = redacted, ()
-        return True
-
-
-def _transport_loggers() -> list[logging.Logger]:
-    # A filter of a logger does not see what its children log: each needs its own.
-    names = [name for name in logging.root.manager.loggerDict if name.startswith(TRANSPORT)]
-    return [logging.getLogger(name) for name in names]
-
-
-class _Fault(NamedTuple):
-    """Why a call gave no answer, before it is put into words for a reader."""
-
-    kind: Literal[
-        "timeout",
-        "connection",
-        "rate_limited",
-        "server",
-        "bad_request",
-        "unauthorized",
-        "bad_response",
-    ]
-    message: str
-    retry_after_s: float | None = None
 
 
 def _endpoint(base_url: str | None) -> str:
@@ -227,7 +175,7 @@ def _endpoint(base_url: str | None) -> str:
     return path.rstrip("/") + "/chat/completions" + question + query
 
 
-def _key(variable: str | None, env: Mapping[str, str]) -> str:
+def key_of(variable: str | None, env: Mapping[str, str]) -> str:
     if variable is None:
         return ""
     key = env.get(variable, "").strip()
@@ -248,6 +196,8 @@ def _body(request: Request, sample: int) -> bytes:
         **request.decoding,
         **request.options,
     }
+    if body.pop(STRUCTURED, None):
+        body["response_format"] = {"type": "json_object"}
     if "max_completion_tokens" in request.options:
         # The newer name of the same limit: endpoints that know it refuse both together.
         body.pop("max_tokens", None)
@@ -256,59 +206,40 @@ def _body(request: Request, sample: int) -> bytes:
     return json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
 
 
-def _refusal(response: httpx2.Response, content: bytes) -> Answer | _Fault:
-    status = response.status_code
-    if status == 400 and _error_code(content) in FILTER_CODES:
-        return Answer(status="filtered", finish_reason="content_filter")
-    message = f"HTTP {status}: {_error_message(content)}"
-    if status in (401, 403):
-        return _Fault("unauthorized", message)
-    wait = retry_after(response.headers.get("retry-after"), datetime.now(UTC))
-    if status == 429:
-        return _Fault("rate_limited", message, wait)
-    if status >= 500:
-        return _Fault("server", message, wait)
-    if status == 408:
-        return _Fault("timeout", message, wait)
-    if status >= 400:
-        return _Fault("bad_request", message)
-    return _Fault("bad_response", f"{message} (not an answer: is base_url right?)")
-
-
-def _parse(content: bytes, secrets: Sequence[str] = ()) -> Answer | _Fault:
+def parse(content: bytes, secrets: Sequence[str] = ()) -> Answer | Fault:
     """An Answer from the body of a chat completion, without the secrets."""
     try:
         reply = json.loads(content)
     except (ValueError, RecursionError):
-        return _Fault("bad_response", f"not valid JSON: {_excerpt(content)}")
+        return Fault("bad_response", f"not valid JSON: {excerpt(content)}")
     if not isinstance(reply, dict):
-        return _Fault("bad_response", f"not a JSON object: {_excerpt(content)}")
+        return Fault("bad_response", f"not a JSON object: {excerpt(content)}")
     choices = reply.get("choices")
     if reply.get("error") and not choices:
-        return _Fault("bad_response", f"an error with status 200: {_error_message(content)}")
+        return Fault("bad_response", f"an error with status 200: {error_message(content)}")
     if not isinstance(choices, list) or not choices:
-        return _Fault("bad_response", f"no choices: {_excerpt(content)}")
+        return Fault("bad_response", f"no choices: {excerpt(content)}")
     choice = choices[0]
     message = choice.get("message") if isinstance(choice, dict) else None
     if isinstance(choice, dict) and (choice.get("error") or choice.get("finish_reason") == "error"):
-        return _Fault("bad_response", f"an error in place of an answer: {_excerpt(content)}")
+        return Fault("bad_response", f"an error in place of an answer: {excerpt(content)}")
     if not isinstance(message, dict):
-        return _Fault("bad_response", f"a choice without a message: {_excerpt(content)}")
+        return Fault("bad_response", f"a choice without a message: {excerpt(content)}")
     text = _text(message)
     if text is None:
-        return _Fault("bad_response", f"content that is no text: {_excerpt(content)}")
+        return Fault("bad_response", f"content that is no text: {excerpt(content)}")
     text = redact(text, secrets)
-    finish = _word(choice.get("finish_reason"), secrets)
+    finish = word(choice.get("finish_reason"), secrets)
     usage = _usage(reply.get("usage"))
     if _is_error_text(text, usage):
-        return _Fault("bad_response", f"a text that no model wrote (0 tokens): {text}")
+        return Fault("bad_response", f"a text that no model wrote (0 tokens): {text}")
     return Answer(
         text=text,
-        status=_status(text, finish),
+        status=_ended(text, finish),
         finish_reason=finish,
         usage=usage,
-        model_returned=_word(reply.get("model"), secrets),
-        fingerprint=_word(reply.get("system_fingerprint"), secrets),
+        model_returned=word(reply.get("model"), secrets),
+        fingerprint=word(reply.get("system_fingerprint"), secrets),
     )
 
 
@@ -331,7 +262,7 @@ def _text(message: dict[str, Any]) -> str | None:
     return well_formed(content) if isinstance(content, str) else None
 
 
-def _status(text: str, finish: str | None) -> Literal["ok", "empty", "truncated", "filtered"]:
+def _ended(text: str, finish: str | None) -> Literal["ok", "empty", "truncated", "filtered"]:
     if finish == "length":
         return "truncated"
     if finish == "content_filter":
@@ -344,47 +275,17 @@ def _usage(value: object) -> Usage:
         return Usage()
     details = value.get("prompt_tokens_details")
     return Usage(
-        input_tokens=_count(value.get("prompt_tokens")),
-        output_tokens=_count(value.get("completion_tokens")),
-        cached_tokens=_count(details.get("cached_tokens")) if isinstance(details, dict) else None,
+        input_tokens=count(value.get("prompt_tokens")),
+        output_tokens=count(value.get("completion_tokens")),
+        cached_tokens=count(details.get("cached_tokens")) if isinstance(details, dict) else None,
     )
 
 
-def _count(value: object) -> int | None:
+def count(value: object) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST_TOKENS:
         return None
     return value
 
 
-def _word(value: object, secrets: Sequence[str]) -> str | None:
+def word(value: object, secrets: Sequence[str]) -> str | None:
     return one_line(value, secrets) if isinstance(value, str) else None
-
-
-def _error(content: bytes) -> object:
-    """The error in a provider's body: an object or a text; None where the body is another."""
-    try:
-        body = json.loads(content)
-    except (ValueError, RecursionError):
-        return None
-    return body.get("error", body) if isinstance(body, dict) else None
-
-
-def _error_code(content: bytes) -> object:
-    error = _error(content)
-    return error.get("code") if isinstance(error, dict) else None
-
-
-def _error_message(content: bytes) -> str:
-    """What a provider's error body says, whichever of the usual forms it has."""
-    error = _error(content)
-    if isinstance(error, str):
-        return error
-    if isinstance(error, dict):
-        for name in ("message", "detail", "error", "code", "type"):
-            if isinstance(error.get(name), str):
-                return str(error[name])
-    return _excerpt(content)
-
-
-def _excerpt(content: bytes) -> str:
-    return content[:2000].decode("utf-8", "replace") if content.strip() else "an empty body"

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pytest_fineval.cases.model import Candidate
+from pytest_fineval.cases.model import Candidate, Case
 from pytest_fineval.clients.base import Answer, Client, Request, build_request
 from pytest_fineval.clients.callables import as_client, without_secrets
 from pytest_fineval.clients.factory import client_for, recorded
@@ -140,7 +140,8 @@ class Asker:
 
     def request(self, ask: Ask) -> Request:
         """What the model is asked: built from the candidate alone."""
-        return build_request(ask.located.case.candidate, self._settings.model(ask.model))
+        case = ask.located.case
+        return build_request(case.candidate, self._settings.model(ask.model), json_key(case))
 
     def drop(self, ask: Ask) -> None:
         """The item is over: an answer that it never asked for makes room for others."""
@@ -250,6 +251,16 @@ class _InRun:
     async def close(self) -> None:
         if self._client is not None:
             await self._client.close()
+
+
+def json_key(case: Case) -> str | None:
+    """Key of the answer where a case wants a JSON object; None where it does not."""
+    options = case.scorer.options
+    return (
+        str(options.get("answer_key") or "answer")
+        if options.get("answer_format") == "json"
+        else None
+    )
 
 
 def _secrets(settings: Settings) -> tuple[str, ...]:

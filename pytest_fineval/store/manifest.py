@@ -14,7 +14,7 @@ from pydantic import JsonValue
 
 from pytest_fineval import __version__
 from pytest_fineval.cases.model import digest
-from pytest_fineval.clients.base import TEMPLATE
+from pytest_fineval.clients.base import STRUCTURED, TEMPLATE
 from pytest_fineval.settings import Frozen, ModelSettings
 from pytest_fineval.store.record import Key, PlannedCase
 
@@ -102,7 +102,7 @@ def identity(model: ModelSettings) -> ModelIdentity:
         client=model.client,
         model=model.model,
         decoding=decoding,
-        options=model.options,
+        options={**model.options, **({STRUCTURED: True} if model.structured_output else {})},
         system=model.system,
     )
 

@@ -4,9 +4,15 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+
+from pytest_fineval.cases.model import Candidate
+from pytest_fineval.clients.base import build_request
+from pytest_fineval.clients.factory import BUILT_IN, ENTRY_POINTS, VENDORS
+from pytest_fineval.settings import ModelSettings, load
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -48,3 +54,26 @@ def test_every_option_and_subcommand_in_the_docs_exists(page, pytest_help):
 def test_every_link_between_pages_leads_somewhere(page):
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_settings_on_the_page_of_models_are_settings(tmp_path):
+    page = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
+    settings, entry_points = re.findall(r"^```toml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    (tmp_path / "pyproject.toml").write_text(settings, encoding="utf-8")
+    assert set(load(tmp_path).models) == {"new", "other"}
+    assert ENTRY_POINTS in tomllib.loads(entry_points)["project"]["entry-points"]
+    named = re.findall(r"^\| `?([^|]*?)`? ?(?:\(|\|)", page, re.MULTILINE)
+    for client in (*BUILT_IN, *VENDORS):
+        assert any(client in cell for cell in named), client
+
+
+def test_the_pipelines_on_the_page_of_models_answer():
+    page = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
+    factory, fixture = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    model = ModelSettings(client="shop.pipeline:make", model="m")
+    request = build_request(Candidate(question="How much?"), model)
+    found = {}
+    exec(factory, found)  # noqa: S102 - the page's own example
+    assert found["make"](model)(request) == "m was asked 9 characters"
+    exec(fixture, found)  # noqa: S102
+    assert found["fineval_client"].__wrapped__()(request) == "Answer: 42"

@@ -92,7 +92,7 @@ def test_recording_needs_live(tmp_path: Path) -> None:
     ("client", "says"),
     [
         ("openai-compatable", 'did you mean "openai-compatible"'),
-        ("anthropic", '"openai-compatible" with the base_url'),
+        ("antropic", 'did you mean "anthropic"'),
     ],
 )
 def test_an_unknown_client_names_what_works(
@@ -117,6 +117,24 @@ def test_a_dotted_path_gives_the_users_own_pipeline(tmp_path: Path) -> None:
     )
     project = settings(tmp_path, client="my_pipeline_a:make")
     assert ask(client_for("new", project, live=True)).text == "mHow much?"
+
+
+def test_an_installed_package_brings_a_client(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "shop_pipeline.py").write_text(
+        "def make(settings):\n    return lambda request: 'from the shop'\n"
+    )
+    info = tmp_path / "shop-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: shop\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[pytest_fineval.clients]\nshop = shop_pipeline:make\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert ask(client_for("new", settings(tmp_path, client="shop"), live=True)).text == (
+        "from the shop"
+    )
+    with pytest.raises(InputError, match='did you mean "shop"'):
+        client_for("new", settings(tmp_path, client="shp"), live=True)
 
 
 @pytest.mark.parametrize(

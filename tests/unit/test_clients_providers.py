@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pytest_fineval.cases.model import Candidate
 from pytest_fineval.clients.base import Answer, Client, Request, Usage, build_request
-from pytest_fineval.clients.providers import MAX_BODY, OpenAICompatibleClient, _parse
+from pytest_fineval.clients.providers import MAX_BODY, OpenAICompatibleClient, parse
 from pytest_fineval.clients.retry_after import retry_after
 from pytest_fineval.errors import InputError
 from pytest_fineval.settings import ModelSettings
@@ -332,13 +332,13 @@ json_values = st.recursive(
 
 @given(value=json_values)
 def test_no_body_makes_the_client_raise(value: Any) -> None:
-    _parse(json.dumps(value).encode())
-    _parse(json.dumps({"choices": [{"message": value}], "usage": value, "model": value}).encode())
+    parse(json.dumps(value).encode())
+    parse(json.dumps({"choices": [{"message": value}], "usage": value, "model": value}).encode())
 
 
 @given(body=st.binary(max_size=60))
 def test_no_bytes_make_the_client_raise(body: bytes) -> None:
-    _parse(body)
+    parse(body)
 
 
 def test_retry_after_is_seconds_or_a_date() -> None:
