@@ -9,6 +9,7 @@ file belongs to one run: another run asks again, so that its measurement is its 
 from __future__ import annotations
 
 import sqlite3
+import time
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -29,7 +30,7 @@ class ResponseCache:
             path, timeout=WAIT_S, isolation_level=None, check_same_thread=False
         )
         # A commit survives the death of the process; only one of the machine may undo it.
-        self._file.execute("PRAGMA journal_mode = WAL")
+        _write_ahead(self._file)
         self._file.execute("PRAGMA synchronous = NORMAL")
         self._file.execute(
             "CREATE TABLE IF NOT EXISTS answers (adapter TEXT, request TEXT, sample INTEGER, "
@@ -65,6 +66,20 @@ class ResponseCache:
 
     def close(self) -> None:
         self._file.close()
+
+
+def _write_ahead(file: sqlite3.Connection) -> None:
+    """Switch to a write-ahead log. SQLite does not wait for its lock in this one statement, so
+    that of several processes that open a new file at once all but one would fail."""
+    until = time.monotonic() + WAIT_S
+    while True:
+        try:
+            file.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() >= until:
+                raise
+        time.sleep(0.01)
 
 
 class CachedClient:
