@@ -75,11 +75,12 @@ def _write_ahead(file: sqlite3.Connection) -> None:
     while True:
         try:
             file.execute("PRAGMA journal_mode = WAL")
-            return
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() >= until:
                 raise
-        time.sleep(0.01)
+            time.sleep(0.01)
+        else:
+            return
 
 
 class CachedClient:
