@@ -220,9 +220,9 @@ def exits(
                 case = baseline_case(category, name, tuple(map(float, old)), i in proven)
                 given = tuple(_RECORDS[right] for right in new)
                 confirming = given[1:3] if i in proven and not new[0] else ()
-                first.append(Pair(name, case, given[:1], confirming))
+                first.append(Pair.of(name, case, given[:1], confirming))
                 if use == "deploy":
-                    second[name] = Pair(name, case, given[3:])
+                    second[name] = Pair.of(name, case, given[3:])
         looked = look(first, policy, use, same_model=True, fresh=second, bounded=False)
         outcomes[looked.outcome] += 1
         outcomes["stopped"] += exit_code(looked.outcome, use) != 0

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
 from pytest_fineval.clients.base import Answer
+from pytest_fineval.gate import baseline as baselines
 from pytest_fineval.gate.baseline import Baseline
 from pytest_fineval.gate.propose import propose
 from pytest_fineval.gate.verdict import judge
@@ -62,10 +64,14 @@ def made(scores: np.ndarray[tuple[int, ...], np.dtype[np.float64]], run_id: str)
 
 
 def signed(run: Run) -> Baseline:
-    """The run as a baseline; no signature is needed to judge."""
+    """The run as a baseline, read back from its file; no signature is needed to judge."""
     names = tuple(f"category-{k:02}" for k in range(CATEGORIES))
     settings = Settings(root=Path(), categories=names)
-    return propose([run], settings=settings, reason="speed", created_by="speed").baseline
+    made = propose([run], settings=settings, reason="speed", created_by="speed")
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "speed.json"
+        baselines.write(made.baseline, made.companion, path)
+        return baselines.load(path)
 
 
 def main() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -33,8 +33,11 @@ def configured(paired: Sequence[Pair], policy: Policy) -> list[Asked]:
     asked: list[Asked] = []
     for condition, label in labels(one.case.condition for one in paired).items():
         here = [one for one in paired if one.case.condition == condition]
+        by_category: dict[str, list[Pair]] = {}
+        for one in here:
+            by_category.setdefault(one.case.category, []).append(one)
         for category in policy.categories:
-            members = [one for one in here if one.case.category == category]
+            members = by_category.get(category)
             if members:
                 asked += _of_category(category, label, condition, members, policy)
         limit, floor = policy.max_drop["overall"], policy.floor.get("overall")
@@ -164,7 +167,7 @@ def _evidence(asked: Asked, policy: Policy, same_model: bool, bounded: bool) -> 
     required = asked.kind != "recall"
     if not asked.pairs:
         return Evidence(None, max_drop=asked.max_drop, required=required)
-    candidate = _mean(asked.pairs, lambda one: one.after)
+    candidate = _mean([one.after for one in asked.pairs])
     if asked.floor is not None:
         found = below_floor(asked.pairs, asked.floor)
         return Evidence(found, candidate=candidate, floor=asked.floor)
@@ -175,34 +178,34 @@ def _evidence(asked: Asked, policy: Policy, same_model: bool, bounded: bool) -> 
         mixed=asked.kind in {"overall", "smoke"},
         bounded=bounded,
     )
-    drop = _mean(asked.pairs, lambda one: one.before - one.after)
+    drop = _mean([one.drop for one in asked.pairs])
     return Evidence(found, drop, asked.max_drop, candidate, required=required)
 
 
 def _check(asked: Asked, evidence: Evidence, ruling: Ruling, alpha: float) -> Check:
     found = evidence.measured or Measured("none", 1.0, 0, 0)
-    records = [record for one in asked.pairs for record in one.records]
-    lost, gained = flips(asked.pairs)
-    drops = [one.before - one.after for one in asked.pairs]
+    pairs = asked.pairs
+    lost, gained = flips(pairs)
+    drops = [one.drop for one in pairs]
     return Check(
         name=asked.name,
         kind=asked.kind,
         category=asked.category,
         track=asked.condition[0],
         evidence=asked.condition[1],
-        n=len(asked.pairs),
+        n=len(pairs),
         units=found.units,
         samples=(
-            min((len(one.case.scores) for one in asked.pairs), default=0),
-            min((len(one.records) for one in asked.pairs), default=0),
+            min((len(one.case.scores) for one in pairs), default=0),
+            min((len(one.records) for one in pairs), default=0),
         ),
-        records=len(records),
-        attempted=sum(record.attempted for record in records),
-        submitted=sum(record.submitted for record in records),
-        scored=sum(record.scored for record in records),
-        baseline=_mean(asked.pairs, lambda one: one.before) if asked.pairs else None,
-        candidate=_mean(asked.pairs, lambda one: one.after) if asked.pairs else None,
-        drop=_mean(asked.pairs, lambda one: one.before - one.after) if asked.pairs else None,
+        records=sum([len(one.records) for one in pairs]),
+        attempted=sum([one.attempted for one in pairs]),
+        submitted=sum([one.submitted for one in pairs]),
+        scored=sum([one.scored for one in pairs]),
+        baseline=_mean([one.before for one in pairs]) if pairs else None,
+        candidate=_mean([one.after for one in pairs]) if pairs else None,
+        drop=_mean(drops) if pairs else None,
         max_drop=asked.max_drop,
         floor=asked.floor,
         lost=lost,
@@ -224,5 +227,5 @@ def _check(asked: Asked, evidence: Evidence, ruling: Ruling, alpha: float) -> Ch
     )
 
 
-def _mean(items: Sequence[Pair], value: Callable[[Pair], float]) -> float:
-    return math.fsum(value(item) for item in items) / len(items)
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)

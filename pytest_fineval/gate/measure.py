@@ -83,7 +83,7 @@ def measure(
     found = _measure(pairs, same_model=same_model, chosen=chosen, mixed=mixed)
     if not bounded or found.upper is not None:
         return found
-    drops = [pair.before - pair.after for pair in pairs]
+    drops = [pair.drop for pair in pairs]
     clusters = [pair.case.cluster for pair in pairs] if found.test == "signflip_clusters" else None
     return replace(found, upper=signflip_upper(drops, clusters=clusters))
 
@@ -95,10 +95,13 @@ def _measure(
     chosen: Literal["signflip", "wilcoxon"],
     mixed: bool,
 ) -> Measured:
-    drops = [pair.before - pair.after for pair in pairs]
+    drops = [pair.drop for pair in pairs]
     clusters = [pair.case.cluster for pair in pairs]
-    binary = all(score in (0, 1) for pair in pairs for score in (*pair.case.scores, *pair.scores))
-    single = all(len(pair.case.scores) == len(pair.records) == 1 for pair in pairs)
+    seen: set[float] = set()
+    for pair in pairs:
+        seen.update(pair.case.scores, pair.scores)
+    binary = seen <= {0, 1}
+    single = all(len(pair.case.scores) == len(pair.scores) == 1 for pair in pairs)
     if len(set(clusters)) < len(clusters):
         return _by_cluster(pairs, drops, clusters)
     if binary and single:

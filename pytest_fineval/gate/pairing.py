@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Literal
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 from pytest_fineval.gate.baseline import Baseline, BaselineCase
 from pytest_fineval.gate.further import (
@@ -25,37 +24,60 @@ Recorded = Mapping[str, str | None]
 recorded, None for a retired case."""
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(NamedTuple):
     """One case measured on both sides; all that is declared of it comes from the signed side.
+
+    Made by `Pair.of`: every figure is read several times for each of 100,000 pairs.
 
     Attributes:
         records: the candidate's samples of one look. confirming: a must-pass case's further ones.
-        before, after: means of the baseline's and the candidate's samples.
+        before, after: means of the baseline's and the candidate's samples. drop: their difference.
         scores: the candidate's samples; whatever brought no answer counts 0.
         was_right, is_right: right in most of the samples, before and now.
+        attempted, submitted, scored: how many of the records are (`Record`).
     """
 
     id: str
     case: BaselineCase
-    records: tuple[Record, ...]
-    confirming: tuple[Record, ...] = ()
+    records: Sequence[Record]
+    confirming: Sequence[Record]
+    before: float
+    after: float
+    drop: float
+    scores: tuple[float, ...]
+    was_right: bool
+    is_right: bool
+    attempted: int
+    submitted: int
+    scored: int
 
-    before: float = field(init=False)
-    after: float = field(init=False)
-    scores: tuple[float, ...] = field(init=False)
-    was_right: bool = field(init=False)
-    is_right: bool = field(init=False)
-
-    def __post_init__(self) -> None:
-        # Every figure is read several times for each of 100,000 pairs: made once, and plainly.
-        put = partial(object.__setattr__, self)
-        scores = tuple([record.value for record in self.records])
-        put("scores", scores)
-        put("before", _mean(self.case.scores))
-        put("after", _mean(scores))
-        put("was_right", mostly_right(self.case.scores, self.case.pass_mark))
-        put("is_right", mostly_right(scores, self.case.pass_mark))
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        case: BaselineCase,
+        records: Sequence[Record],
+        confirming: Sequence[Record] = (),
+    ) -> Pair:
+        """Pair a baseline case with the candidate's records of it."""
+        before, mark = case.scores, case.pass_mark
+        scores = tuple([record.value for record in records])
+        was, now = _mean(before), _mean(scores)
+        return cls(
+            name,
+            case,
+            records,
+            confirming,
+            was,
+            now,
+            was - now,
+            scores,
+            mostly_right(before, mark),
+            mostly_right(scores, mark),
+            sum([record.attempted for record in records]),
+            sum([record.submitted for record in records]),
+            sum([record.scored for record in records]),
+        )
 
     @property
     def fails_must_pass(self) -> bool:
@@ -148,31 +170,33 @@ def configuration_faults(
         yield _other_scorer(baseline, category, scorer, number)
 
 
+NOT_MEASURED = frozenset({"not_run", "unchecked", "pending", "lost", "errored"})
+"""Statuses of records without an answer that was scored."""
+
+
 def measurement_faults(
     manifest: Manifest,
     records: Sequence[Record],
+    lost: Sequence[Key],
     repeated: Sequence[Key],
     baseline: Baseline,
     pairing: Pairing,
 ) -> Iterator[Fault]:
-    """Step 2: what was asked but not measured (exit code 1); `records` sorted by key."""
+    """Step 2: what was asked but not measured (exit code 1).
+
+    Args:
+        records: sorted by key. lost: planned and missing from them.
+    """
     if repeated:
         twice = named(map(str, sorted(set(repeated))))
         yield measurement_fault(f"recorded more than once: {twice}", "rerun")
-    lost = lost_keys(manifest, records)
     if lost:
         yield measurement_fault(f"lost without a record: {named(map(str, lost))}", "rerun")
-    expected = set(manifest.expected())
-    digests = {case.id: case.digest for case in manifest.planned}
-    foreign = [
-        str(record.key)
-        for record in records
-        if record.case.digest != digests.get(record.case.id)
-        or (record.key not in expected and not is_further(manifest, record))
-    ]
+    foreign = _foreign(manifest, records)
     if foreign:
         yield measurement_fault(f"recorded but not planned: {named(foreign)}", "rerun")
-    confirming = {record.key for record in confirmations(manifest, records)}
+    unmeasured = [record for record in records if record.status in NOT_MEASURED]
+    confirming = {record.key for record in confirmations(manifest, unmeasured)}
     for status, words, remedy in (
         ("not_run", "not run (spend cap reached or breaker open)", "limits"),
         ("unchecked", "never checked (the test did not reach fineval.check())", "tests"),
@@ -181,13 +205,28 @@ def measurement_faults(
     ):
         found = [
             str(record.key)
-            for record in records
+            for record in unmeasured
             if record.status == status and not (status == "not_run" and record.key in confirming)
         ]
         if found:
             yield measurement_fault(f"{words}: {named(found)}", remedy)
-    yield from _too_many_errors(manifest, records, baseline.policy.max_error_share)
+    errored = [r for r in unmeasured if r.status == "errored" and r.key not in confirming]
+    yield from _too_many_errors(manifest, errored, baseline.policy.max_error_share)
     yield from _rescored(manifest, records, baseline, pairing)
+
+
+def _foreign(manifest: Manifest, records: Sequence[Record]) -> list[str]:
+    """Records of what the manifest does not plan, or plans in another version."""
+    digests = {case.id: case.digest for case in manifest.planned}
+    models, samples = manifest.models, manifest.samples
+    return [
+        str(record.key)
+        for record in records
+        if digests.get(record.case.id) != record.case.digest
+        or not (
+            (record.model in models and record.sample < samples) or is_further(manifest, record)
+        )
+    ]
 
 
 def pairs(
@@ -200,10 +239,11 @@ def pairs(
             made by other means is refused here, before it can poison a mean.
     """
     first = _samples_of(manifest, records, range(manifest.samples))
-    further = _samples_of(manifest, records, confirmation_samples(manifest.samples))
+    confirming = confirmations(manifest, records)
+    further = _samples_of(manifest, confirming, confirmation_samples(manifest.samples))
+    cases = baseline.cases
     return [
-        Pair(name, baseline.cases[name], first[name], further.get(name, ()))
-        for name in pairing.expected
+        Pair.of(name, cases[name], first[name], further.get(name, ())) for name in pairing.expected
     ]
 
 
@@ -214,38 +254,29 @@ def second_pairs(
     samples = second_look_samples(manifest.samples)
     fresh = _samples_of(manifest, records, samples)
     return {
-        name: Pair(name, baseline.cases[name], fresh[name])
+        name: Pair.of(name, baseline.cases[name], fresh[name])
         for name in pairing.expected
         if len(fresh.get(name, ())) == len(samples)
     }
 
 
 def _samples_of(
-    manifest: Manifest, records: Iterable[Record], samples: range
-) -> dict[str, tuple[Record, ...]]:
+    manifest: Manifest, records: Iterable[Record], samples: Container[int]
+) -> dict[str, list[Record]]:
+    candidate = manifest.candidate
     found: dict[str, list[Record]] = {}
     for record in records:
-        if record.model == manifest.candidate and record.sample in samples:
+        if record.model == candidate and record.sample in samples:
             if not 0 <= record.value <= 1:
                 raise ValueError(f"{record.key}: a score must lie in [0, 1], not {record.value}")
             found.setdefault(record.case.id, []).append(record)
-    return {name: tuple(group) for name, group in found.items()}
-
-
-def lost_keys(manifest: Manifest, records: Iterable[Record]) -> list[Key]:
-    """Expected keys without a record, sorted."""
-    seen = {record.key for record in records}
-    return sorted(key for key in manifest.expected() if key not in seen)
+    return found
 
 
 def failures(manifest: Manifest, records: Iterable[Record]) -> dict[str, int]:
     """How many of the candidate's answers brought no (full) value, by kind."""
-    kinds = Counter(
-        kind
-        for record in records
-        if record.model == manifest.candidate and (kind := _failure(record)) is not None
-    )
-    return dict(sorted(kinds.items()))
+    kinds = Counter(_failure(record) for record in records if record.model == manifest.candidate)
+    return dict(sorted((kind, number) for kind, number in kinds.items() if kind is not None))
 
 
 def named(names: Iterable[str], most: int = 5) -> str:
@@ -292,21 +323,17 @@ def measurement_fault(text: str, remedy: str) -> Fault:
 
 
 def _too_many_errors(
-    manifest: Manifest, records: Sequence[Record], share: float
+    manifest: Manifest, errored: Sequence[Record], share: float
 ) -> Iterator[Fault]:
     """Per model: one that hardly answered was not measured, however well another one did."""
-    total = len({case.id for case in manifest.planned})
-    confirming = {record.key for record in confirmations(manifest, records)}
+    total = len(manifest.planned)
+    most = max(1, math.floor(share * total + 1e-9))
     for model in sorted(manifest.models):
-        cases = {
-            r.case.id
-            for r in records
-            if r.model == model and r.status == "errored" and r.key not in confirming
-        }
-        if len(cases) > max(1.0, share * total + 1e-9):
+        cases = sorted({record.case.id for record in errored if record.model == model})
+        if len(cases) > most:
             yield measurement_fault(
-                f"client errors in {len(cases)} of {total} cases of {model} (allowed: "
-                f"{max(1, math.floor(share * total + 1e-9))}): {named(sorted(cases))}",
+                f"client errors in {len(cases)} of {total} cases of {model} (allowed: {most}): "
+                f"{named(cases)}",
                 "provider",
             )
 
@@ -319,10 +346,10 @@ def _rescored(
     others = Counter(
         (baseline.cases[r.case.id].category, r.score.scorer)
         for r in records
-        if r.model == manifest.candidate
-        and r.case.id in expected
-        and r.score is not None
+        if r.score is not None
         and r.score.scorer != r.case.scorer
+        and r.model == manifest.candidate
+        and r.case.id in expected
         and r.score.scorer not in baseline.policy.scorers[baseline.cases[r.case.id].category]
     )
     for (category, scorer), number in sorted(others.items()):

@@ -150,7 +150,7 @@ def _halves(case: PlannedCase, group: Sequence[Record], order: Sequence[int]) ->
         pass_mark=case.pass_mark,
         scores=tuple(group[k].value for k in order[:half]),
     )
-    return Pair(case.id, before, tuple(group[k] for k in order[half : 2 * half]))
+    return Pair.of(case.id, before, tuple(group[k] for k in order[half : 2 * half]))
 
 
 def _noise(groups: Sequence[Sequence[Record]]) -> float:

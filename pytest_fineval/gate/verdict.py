@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Any, Literal
 
 from pytest_fineval.gate import plan
@@ -18,7 +19,6 @@ from pytest_fineval.gate.pairing import (
     Recorded,
     configuration_faults,
     failures,
-    lost_keys,
     measurement_fault,
     measurement_faults,
     named,
@@ -137,7 +137,7 @@ def judge(
     """
     if mode == "smoke" and manifest.split != "smoke":
         mode = "full"
-    ordered = sorted(records, key=lambda record: record.key)
+    ordered = sorted(records, key=attrgetter("case.id", "model", "sample"))
     base = Verdict(
         model=manifest.candidate,
         split=manifest.split,
@@ -153,10 +153,11 @@ def judge(
         return base
     pairing = pair(manifest, baseline, recorded or {})
     same_model, notes = _comparison(manifest, baseline)
+    lost = manifest.lost(ordered)
     base = base.model_copy(
         update={
             "comparison": "same_model" if same_model else "model_swap",
-            "lost": tuple(str(key) for key in lost_keys(manifest, ordered)),
+            "lost": tuple(str(key) for key in lost),
             "new_cases": pairing.new,
             "excluded": pairing.excluded,
             "policy_digest": baseline.policy.digest,
@@ -166,7 +167,7 @@ def judge(
     )
     faults = [
         *configuration_faults(manifest, baseline, pairing),
-        *measurement_faults(manifest, ordered, repeated, baseline, pairing),
+        *measurement_faults(manifest, ordered, lost, repeated, baseline, pairing),
     ]
     if not faults and not pairing.expected:
         faults = [_no_pairs(manifest)]

@@ -101,7 +101,7 @@ class Controller:
     @property
     def total(self) -> int:
         """How many records the run has to end with."""
-        return sum(1 for _ in self.manifest.expected()) if self.manifest else 0
+        return self.manifest.size if self.manifest else 0
 
     def begin(self, plan: Plan, asked_for: Iterable[Path]) -> None:
         """Check all that can be known before the first call, and open the run's folder.

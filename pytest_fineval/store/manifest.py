@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
@@ -16,7 +16,7 @@ from pytest_fineval import __version__
 from pytest_fineval.cases.model import digest
 from pytest_fineval.clients.base import STRUCTURED, TEMPLATE
 from pytest_fineval.settings import Frozen, ModelSettings
-from pytest_fineval.store.record import Key, PlannedCase
+from pytest_fineval.store.record import Key, PlannedCase, Record
 
 
 class ModelIdentity(Frozen):
@@ -78,12 +78,28 @@ class Manifest(Frozen):
     sources: dict[str, dict[str, JsonValue]] = {}
     incomplete: str | None = None
 
-    def expected(self) -> Iterator[Key]:
-        """The key of every record that the run has to end with."""
-        for case in self.planned:
-            for model in self.models:
-                for sample in range(self.samples):
-                    yield Key(case.id, model, sample)
+    @property
+    def size(self) -> int:
+        """How many records the run has to end with: one a case, model and sample."""
+        return len(self.planned) * len(self.models) * self.samples
+
+    def lost(self, records: Iterable[Record]) -> list[Key]:
+        """The keys that the run has to end with and that have no record, sorted."""
+        models, samples = list(self.models), self.samples
+        of_model = {model: number * samples for number, model in enumerate(models)}
+        a_case = len(models) * samples
+        of_case = {case.id: number * a_case for number, case in enumerate(self.planned)}
+        # A flag a key: a set of 100,000 keys takes three times as long.
+        seen = bytearray(self.size)
+        for record in records:
+            case, model = of_case.get(record.case.id), of_model.get(record.model)
+            if case is not None and model is not None and record.sample < samples:
+                seen[case + model + record.sample] = 1
+        return sorted(
+            Key(self.planned[n // a_case].id, models[n % a_case // samples], n % samples)
+            for n, found in enumerate(seen)
+            if not found
+        )
 
     @property
     def suite_digest(self) -> str:

@@ -56,8 +56,7 @@ class Run:
     @property
     def lost(self) -> list[Key]:
         """Expected keys without a record."""
-        seen = {record.key for record in self.records}
-        return [key for key in self.manifest.expected() if key not in seen]
+        return self.manifest.lost(self.records)
 
 
 def new_run_id(now: datetime | None = None) -> str:

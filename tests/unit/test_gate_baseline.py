@@ -39,6 +39,18 @@ def test_what_is_written_is_read_back_the_same(tmp_path):
     assert made.baseline.digest == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+def test_the_digest_is_that_of_the_file_and_a_changed_copy_has_its_own(tmp_path):
+    made = make()
+    path = tmp_path / "main.json"
+    write(made.baseline, made.companion, path)
+    # As another version may have written it: the same content in other bytes.
+    path.write_bytes(path.read_bytes() + b"\n")
+    loaded = load(path)
+    assert loaded.digest == hashlib.sha256(path.read_bytes()).hexdigest()
+    changed = loaded.model_copy(update={"reason": "second"})
+    assert changed.digest == hashlib.sha256(changed.to_bytes()).hexdigest()
+
+
 def test_the_file_is_the_same_bytes_whatever_the_order_of_the_cases():
     one = whole()
     manifest = one.manifest.model_copy(update={"planned": one.manifest.planned[::-1]})
