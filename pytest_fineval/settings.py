@@ -89,6 +89,7 @@ class GateSettings(Frozen):
     valid_days: int = Field(180, ge=1)
     signatures: int = Field(1, ge=1, le=5)
     proposer_may_sign: bool = True
+    second_look: bool = True
 
     @model_validator(mode="after")
     def _shares(self) -> GateSettings:

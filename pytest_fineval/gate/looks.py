@@ -54,14 +54,15 @@ def look(
     Args:
         paired: every pair of the run, sorted by case id.
         policy: the signed one.
-        use: smoke pools where a category cannot block; deploy gives each of two looks half of
-            alpha.
+        use: smoke pools where a category cannot block; deploy looks twice where the policy lets
+            it, with half of alpha each time.
         same_model: whether samples of both sides are exchangeable under no change.
         fresh: pairs of a second look by case id; empty where none was taken.
         bounded: give the upper bounds of the drops too (`measure`).
     """
     alpha = policy.alpha_smoke if use == "smoke" else policy.alpha
-    if use == "deploy":
+    twice = use == "deploy" and policy.second_look
+    if twice:
         alpha /= LOOKS
     asked = configured(paired, policy)
     checks = rule(asked, policy, alpha, same_model=same_model, bounded=bounded)
@@ -69,7 +70,7 @@ def look(
     if use == "smoke" and too_small:
         asked = pooled(paired, policy)
         checks = rule(asked, policy, alpha, same_model=same_model, bounded=bounded)
-    due = undecided(asked, checks) if use == "deploy" else []
+    due = undecided(asked, checks) if twice else []
     missing: list[str] = []
     if due and fresh:
         missing = [name for name in due if name not in fresh]

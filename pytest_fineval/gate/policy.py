@@ -25,6 +25,8 @@ class Policy(Frozen):
         valid_days: how long a baseline made under this policy stays valid.
         signatures: how many people have to sign a baseline.
         proposer_may_sign: False: who proposed it is not one of them.
+        second_look: a deploy gate asks all cases of an inconclusive check again, once, and spends
+            half of alpha on each look. False: one look, with all of alpha.
         scorers: `name@version` of every scorer, by category; empty in a draft.
         samples: answers a case in the baseline; None in a draft.
         lock: digest of the case ledger when the baseline was proposed, where there is one.
@@ -41,6 +43,7 @@ class Policy(Frozen):
     valid_days: int = Field(ge=1)
     signatures: int = Field(1, ge=1, le=5)
     proposer_may_sign: bool = True
+    second_look: bool = True
     scorers: dict[str, tuple[str, ...]] = {}
     samples: int | None = Field(None, ge=1)
     lock: str | None = None

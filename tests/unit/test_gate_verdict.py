@@ -637,6 +637,18 @@ def test_a_deploy_asks_all_cases_of_an_open_check_again_at_half_of_alpha():
     assert verdict(one, base, "full").second_look_due == ()
 
 
+def test_a_policy_may_have_a_deployment_decided_at_one_look():
+    base = baseline(run(ones(40)), gate={"second_look": False})
+    one = candidate({**ones(40), "reasoning": right(40, 2)})
+    found = verdict(one, base, "deploy")
+    assert (found.outcome, found.exit_code, found.second_look_due) == ("inconclusive", 1, ())
+    assert check(found, "reasoning").alpha == 0.05
+    assert any("waiver is the way out" in note for note in found.notes)
+    # Who asks again all the same has asked for nothing: the policy was signed for one look.
+    names = [f"reasoning-{k:02}" for k in range(40)]
+    assert verdict(more(one, names, lambda _: [1.0] * 3, 3), base, "deploy") == found
+
+
 def test_a_second_look_that_finds_no_drop_lets_the_deployment_pass():
     base = baseline(run(ones(40)))
     one = candidate({**ones(40), "reasoning": right(40, 2)})
