@@ -1,4 +1,4 @@
-"""`python -m evals.build`: write evals/cases/*.jsonl from documents.toml."""
+"""`python -m evals.build`: write evals/cases/*.jsonl from documents/*.toml."""
 
 from evals.build import write
 
