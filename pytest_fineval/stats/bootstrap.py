@@ -193,6 +193,8 @@ def bca_acceleration(scores: Values) -> float:
         return 0.0
     # A jackknife mean lies (mean - value)/(n - 1) away from their mean; the factor cancels.
     deviations = values - math.fsum(values.tolist()) / values.size
+    # So does a power of two, which keeps the cubes of tiny deviations from vanishing.
+    deviations = np.ldexp(deviations, -np.frexp(np.abs(deviations).max())[1])
     squares = float((deviations**2).sum())
     return float((deviations**3).sum()) / (6.0 * squares * math.sqrt(squares))
 

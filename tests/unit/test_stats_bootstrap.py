@@ -36,6 +36,12 @@ def test_the_same_scores_in_any_order_give_the_same_interval(scores, order, meth
     assert min(scores) <= one.low <= one.high <= max(scores)
 
 
+@pytest.mark.parametrize("size", [1.0, 1e-100, 2.3e-285])
+def test_the_acceleration_does_not_depend_on_the_size_of_the_scores(size):
+    expected = bca_acceleration([0.0, 0.0, 1.0])
+    assert bca_acceleration([0.0, 0.0, size]) == pytest.approx(expected)
+
+
 def test_another_seed_gives_another_interval_close_by():
     scores = np.random.default_rng(1).random(300)
     one, other = bootstrap_mean(scores, seed=1), bootstrap_mean(scores, seed=2)
