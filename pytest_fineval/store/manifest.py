@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
 from pytest_fineval import __version__
 from pytest_fineval.cases.model import digest
@@ -35,6 +35,25 @@ class ModelIdentity(Frozen):
         return (self.client, self.model, digest(self.options))
 
 
+class Shard(Frozen):
+    """The part of a run that one machine of several measured; `fineval merge` joins them.
+
+    Attributes:
+        index: which of them this is, 1 to `of`.
+        weights: digest of what the cases were dealt by (`--fineval-shard-weights`); None where
+            the hash of a case's cluster decided.
+        cases: ids of the planned cases that fell to this shard, in the order of the plan.
+    """
+
+    index: int = Field(ge=1)
+    of: int = Field(ge=1)
+    weights: str | None = None
+    cases: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"shard {self.index} of {self.of}"
+
+
 class Manifest(Frozen):
     """One run. Written when the run starts and again when it ends.
 
@@ -53,6 +72,7 @@ class Manifest(Frozen):
         trusted: the commit that the file was read from; None for the working tree.
         plan: the registered plan that the run is held to.
         openings: lines of the held-out ledger under which its cases were asked.
+        shard: the part of the planned cases that this run asked; None for all of them.
     """
 
     format: int = 1
@@ -77,13 +97,23 @@ class Manifest(Frozen):
     suites: dict[str, tuple[str, ...]] = {}
     sources: dict[str, dict[str, JsonValue]] = {}
     incomplete: str | None = None
+    shard: Shard | None = None
 
     def expected(self) -> Iterator[Key]:
         """The key of every record that the run has to end with."""
+        dealt = None if self.shard is None else frozenset(self.shard.cases)
         for case in self.planned:
+            if dealt is not None and case.id not in dealt:
+                continue
             for model in self.models:
                 for sample in range(self.samples):
                     yield Key(case.id, model, sample)
+
+    @property
+    def part(self) -> str | None:
+        """Why its records are not all of the planned ones, by choice; None for a whole run."""
+        shard = None if self.shard is None else f"{self.shard}: fineval merge joins them"
+        return "; ".join(filter(None, (shard, self.incomplete))) or None
 
     @property
     def suite_digest(self) -> str:
