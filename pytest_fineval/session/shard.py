@@ -84,7 +84,7 @@ def _seconds(run: Run, clusters: Mapping[str, str]) -> dict[str, float]:
 
 
 def _summed(clusters: Mapping[str, str], seconds: Mapping[str, float]) -> dict[str, float]:
-    """Weight of each cluster; a case that was not measured weighs as the mean of those that were."""
+    """Weight of each cluster; a case that was not measured weighs as much as the mean one."""
     usual = math.fsum(seconds.values()) / len(seconds)
     parts: dict[str, list[float]] = {}
     for name, cluster in clusters.items():
