@@ -112,7 +112,7 @@ def test_the_nightly_shards_are_joined_and_judged_by_the_workflows_own_script(tm
         subprocess.run(
             [
                 *(sys.executable, "-m", "pytest", "evals", "-q", "-p", "no:cacheprovider"),
-                *("--fineval-shard", f"{number}/4", "--fineval-model", "requantised"),
+                *("--fineval-shard", f"{number}/4"),
                 *("--fineval-run", str(tmp_path / "shards" / f"shard-{number}")),
             ],
             **{"cwd": ROOT, "check": True, "stdout": subprocess.DEVNULL},
