@@ -86,6 +86,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="DIR",
     )
     option(
+        "--fineval-shard",
+        "Run the I-th of N parts of the cases; nothing is judged until fineval merge",
+        metavar="I/N",
+    )
+    option(
+        "--fineval-shard-weights",
+        "Deal the cases to shards by how long each took in this run",
+        metavar="RUN",
+    )
+    option(
         "--fineval-show",
         "Which answers the summary shows (default: lost)",
         choices=("lost", "wrong", "all"),
@@ -181,6 +191,7 @@ class RunHooks:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         self._session.drop_empty(items)
+        self._session.keep_shard(items)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:

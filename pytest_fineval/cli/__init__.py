@@ -16,6 +16,7 @@ from pytest_fineval.cli import (
     gate,
     heldout,
     lock,
+    merge,
     plan,
     report,
     scoring,
@@ -46,6 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     scoring.add_score(commands)
     gate.add_gate(commands)
+    merge.add_merge(commands)
     compare.add_compare(commands)
     baseline.add_baseline(commands)
     waive.add_waive(commands)

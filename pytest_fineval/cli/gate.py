@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pytest_fineval.cli.common import Commands, command
 
 if TYPE_CHECKING:
+    from pytest_fineval.gate.verdict import Verdict
     from pytest_fineval.store.run import Run
 
 
@@ -43,10 +44,7 @@ def add_gate(commands: Commands) -> None:
 
 
 def _gate(given: argparse.Namespace) -> int:
-    from pytest_fineval.gate import baseline
     from pytest_fineval.gate.again import judge_again, waived
-    from pytest_fineval.report import terminal
-    from pytest_fineval.report.summary import summarize
     from pytest_fineval.store.run import read
 
     run = read(given.run)
@@ -68,14 +66,22 @@ def _gate(given: argparse.Namespace) -> int:
         sys.stdout.write(verdict.to_bytes().decode())
     if waiver is not None:
         verdict = waiver.applied(verdict)
-    if given.json:
-        return verdict.exit_code or 0
-    path = given.baseline or (Path(run.manifest.baseline) if run.manifest.baseline else None)
-    before = baseline.scored_answers(path) if path and path.exists() else {}
+    if not given.json:
+        show(run, verdict, given.baseline)
+    return verdict.exit_code or 0
+
+
+def show(run: Run, verdict: Verdict, baseline: Path | None = None) -> None:
+    """The terminal's section of a run, and the verdict as its last line."""
+    from pytest_fineval.gate.baseline import scored_answers
+    from pytest_fineval.report import terminal
+    from pytest_fineval.report.summary import summarize
+
+    path = baseline or (Path(run.manifest.baseline) if run.manifest.baseline else None)
+    before = scored_answers(path) if path and path.exists() else {}
     out = terminal.Plain(sys.stdout)
     terminal.write(summarize(verdict, run.manifest, run.records, before, run.folder), out, "lost")
     terminal.write_verdict(verdict, out)
-    return verdict.exit_code or 0
 
 
 def _rescored(run: Run) -> Run:

@@ -33,7 +33,7 @@ def judge_again(
     path = _baseline(run, root, baseline)
     mode = mode or run.manifest.gate
     manifest = run.manifest
-    if path is None or mode == "off" or manifest.incomplete is not None:
+    if path is None or mode == "off" or manifest.part is not None:
         return judge(manifest, run.records, run.repeated, None, mode)
     case_files = [Path(name) for names in manifest.suites.values() for name in names]
     with trust.rules(path, case_files, root, trust_ref or manifest.trusted) as rules:

@@ -187,7 +187,7 @@ def contestants(runs: Sequence[Run]) -> list[Contestant]:
     names = [model for run in runs for model in run.manifest.models]
     found = []
     for run in runs:
-        if run.manifest.incomplete or run.lost or run.repeated:
+        if run.manifest.part or run.lost or run.repeated:
             raise InputError("is not a whole run: it cannot be compared", path=run.folder)
         records = {record.key: record for record in run.records}
         samples = range(run.manifest.samples)

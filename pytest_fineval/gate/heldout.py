@@ -163,6 +163,7 @@ class Gatekeeper:
         models: Mapping[str, ModelIdentity],
         ref: str | None = None,
         runs: Path | None = None,
+        shard: tuple[int, int] | None = None,
     ):
         """
         Args:
@@ -170,12 +171,13 @@ class Gatekeeper:
             models: those of the run.
             ref: git ref whose ledger counts; by default what is committed.
             runs: the folder of earlier runs, which show whether a line was used.
+            shard: which of how many parts of the cases is asked; None for all of them.
         """
         self._root = root
         self._models = {n: digest(m.model_dump(mode="json")) for n, m in models.items()}
         self._ref = ref
         self._ledgers: dict[Path, Openings] = {}
-        self._used = _used(runs) if runs is not None else {}
+        self._used = _used(runs, shard) if runs is not None else {}
         self.admitted: set[str] = set()
 
     def refusal(self, located: Located) -> str | None:
@@ -285,14 +287,21 @@ def mark(found: Sequence[Located], ledger: Ledger | None, share: float = SHARE) 
     ]
 
 
-def _used(runs: Path) -> dict[str, str]:
-    """Lines under which a whole run was finished, with the run's name."""
+def _beside(manifest: Manifest, shard: tuple[int, int] | None) -> bool:
+    """Was this another shard of the same run? It asked other cases under the same line."""
+    was = manifest.shard
+    return was is not None and shard is not None and was.of == shard[1] and was.index != shard[0]
+
+
+def _used(runs: Path, shard: tuple[int, int] | None) -> dict[str, str]:
+    """Lines under which a whole run (or this shard) was finished, with the run's name."""
     found = {}
     for path in sorted(runs.glob(f"*/{MANIFEST}")):
         try:
             manifest = Manifest.model_validate_json(path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             continue
-        if manifest.finished is not None and manifest.incomplete is None:
-            found.update(dict.fromkeys(manifest.openings, f"run {manifest.run_id}"))
+        if manifest.finished is None or manifest.incomplete is not None or _beside(manifest, shard):
+            continue
+        found.update(dict.fromkeys(manifest.openings, f"run {manifest.run_id}"))
     return found

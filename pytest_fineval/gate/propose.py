@@ -163,8 +163,8 @@ def _noise(cases: Sequence[BaselineCase]) -> float:
 
 def _refuse_unless_whole(run: Run) -> None:
     manifest = run.manifest
-    if manifest.incomplete is not None:
-        _refuse(run, f"is incomplete ({manifest.incomplete}); run the whole suite without it")
+    if manifest.part is not None:
+        _refuse(run, f"is incomplete ({manifest.part}); run the whole suite without it")
     if manifest.finished is None:
         _refuse(run, "never finished; run the suite again")
     if manifest.split != "full":

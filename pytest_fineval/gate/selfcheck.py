@@ -78,6 +78,8 @@ def self_check(run: Run, policy: Policy, *, splits: int = SPLITS) -> SelfCheck:
     Raises:
         InputError: fewer than two samples a case, or records that are missing.
     """
+    if run.manifest.shard is not None:
+        raise InputError(f"is not a whole run: {run.manifest.part}", path=run.folder)
     groups = _samples(run)
     samples = run.manifest.samples
     if samples < 2:

@@ -124,7 +124,7 @@ def judge(
     """Judge one run. No clock, no file, no dependence on the order of its arguments' items.
 
     Args:
-        manifest: what was planned; `incomplete` set means not judged.
+        manifest: what was planned; a shard, or `incomplete` set, means not judged.
         records: of all models, in any order.
         repeated: keys that were recorded more than once.
         baseline: the verified baseline (`preflight`); None: not judged.
@@ -144,7 +144,7 @@ def judge(
         mode=mode,
         outcome="not_judged",
         cause=_why_not_judged(manifest, baseline, mode) or "",
-        exit_code=1 if mode == "deploy" else None,
+        exit_code=1 if mode == "deploy" and manifest.shard is None else None,
         failures=failures(manifest, ordered),
         repeated=tuple(str(key) for key in sorted(set(repeated))),
         notes=tuple(plan.notes(manifest, baseline)),
@@ -179,6 +179,8 @@ def judge(
 
 
 def _why_not_judged(manifest: Manifest, baseline: Baseline | None, mode: Mode) -> str | None:
+    if manifest.shard is not None:
+        return f"not judged: {manifest.part}"
     if mode == "off":
         return "not judged: the gate is off"
     if manifest.incomplete is not None:

@@ -18,7 +18,9 @@ from pytest_fineval.cases.splits import selects
 from pytest_fineval.errors import InputError
 from pytest_fineval.scoring import registry
 from pytest_fineval.session.options import Options
+from pytest_fineval.session.shard import shard_of
 from pytest_fineval.settings import Frozen, Settings
+from pytest_fineval.store.manifest import Shard
 from pytest_fineval.store.record import Key, PlannedCase
 
 if TYPE_CHECKING:
@@ -91,6 +93,7 @@ class Plan(Frozen):
         problems: faults that make the run a usage error.
         notices: what a person should know and no verdict holds.
         openings: lines of the held-out ledger that admit these cases.
+        shard: the part of the planned cases that this run asks; None for all of them.
     """
 
     planned: tuple[PlannedCase, ...] = ()
@@ -99,11 +102,18 @@ class Plan(Frozen):
     problems: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
     openings: tuple[str, ...] = ()
+    shard: Shard | None = None
 
     @property
     def wanted(self) -> int:
         """How many items are left to run."""
         return len(self.places)
+
+    @property
+    def is_run(self) -> bool:
+        """Is there anything to open a run for? A shard to which no case fell is one of the N."""
+        no_share = self.shard is not None and not self.shard.cases and bool(self.planned)
+        return bool(self.places or self.problems) or no_share
 
 
 class Collector:
@@ -201,7 +211,21 @@ class Collector:
             places=tuple(places),
             notices=(*self._notices, *self._closed),
             openings=tuple(sorted(self._keeper.admitted)) if self._keeper else (),
+            shard=self.shard,
         )
+
+    @cached_property
+    def shard(self) -> Shard | None:
+        """Which of the planned cases this run asks; None for all of them. Once collection is over.
+
+        Raises:
+            InputError: the run that weighs the cases cannot be read.
+        """
+        if self._options.shard is None:
+            return None
+        cases = [entry.located.case for entry in self._chosen]
+        clusters = {case.id: case.unit_of_independence for case in cases}
+        return shard_of(clusters, *self._options.shard, self._options.shard_weights)
 
     def _asks(self, nodeid: str, found: list[Located]) -> list[Ask]:
         asks: list[Ask] = []
@@ -244,7 +268,9 @@ class Collector:
             root = self._settings.root
             models = {name: identity(self._settings.model(name)) for name in self._options.models}
             runs = root / ".fineval" / "runs"
-            self._keeper = Gatekeeper(root, models, self._options.trust_ref, runs)
+            self._keeper = Gatekeeper(
+                root, models, self._options.trust_ref, runs, self._options.shard
+            )
         why_not = self._keeper.refusal(located)
         if why_not is not None:
             self._closed.append(f"not asked: {why_not}")

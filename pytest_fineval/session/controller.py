@@ -47,7 +47,9 @@ from pytest_fineval.tracks.manifest import read_entry
 def _same_run(earlier: Run, now: Manifest) -> None:
     """A run is resumed with what it was begun with: else its records would not be of one run."""
     was = earlier.manifest
-    names = ("planned", "suites", "models", "candidate", "samples", "split", "git_commit")
+    names = (
+        *("planned", "suites", "models", "candidate", "samples", "split", "shard", "git_commit"),
+    )
     changed = [name for name in names if getattr(was, name) != getattr(now, name)]
     if changed:
         raise InputError(
@@ -64,7 +66,12 @@ def _measured(record: Record) -> bool:
     return record.status not in ("not_run", "unchecked")
 
 
-WORDS = {"planned": "the cases", "samples": "--fineval-repeat", "git_commit": "the git commit"}
+WORDS = {
+    "planned": "the cases",
+    "samples": "--fineval-repeat",
+    "shard": "--fineval-shard",
+    "git_commit": "the git commit",
+}
 
 
 class Controller:
@@ -144,6 +151,7 @@ class Controller:
             planned=plan.planned,
             suites=plan.suites,
             sources=_sources(root, plan),
+            shard=plan.shard,
         )
         manifest = self._with_baseline(manifest, plan, list(asked_for), now)
         if earlier is not None:
@@ -162,6 +170,7 @@ class Controller:
             return
         if record.key in self.records:
             self._repeated.append(record.key)
+            self._writer.append(record)  # whoever reads the folder has to see it twice as well
         elif record.key in self.kept:
             self.records[record.key] = record
         else:
@@ -328,7 +337,8 @@ class Controller:
         return manifest.model_copy(update={"incomplete": chosen})
 
     def _left_out_by_choice(self, plan: Plan) -> str | None:
-        total = len(plan.planned) * len(self._options.models) * self._options.repeat
+        dealt = len(plan.planned if plan.shard is None else plan.shard.cases)
+        total = dealt * len(self._options.models) * self._options.repeat
         left_out = total - plan.wanted
         if left_out <= 0:
             return None

@@ -36,6 +36,8 @@ class Options:
         trust_ref: git ref that policy, baseline, signers and ledger are read from.
         plan: file of the registered plan that this run is held to.
         run_folder: where this run is kept; None until one is made.
+        shard: which of how many parts of the cases is asked, from 1; None for all of them.
+        shard_weights: folder of the run by whose latencies the cases are dealt to shards.
         stops_early: `-x` or `--maxfail`: then calls are not started far ahead.
     """
 
@@ -56,6 +58,8 @@ class Options:
     strict: bool
     show: Literal["lost", "wrong", "all"]
     stops_early: bool
+    shard: tuple[int, int] | None = None
+    shard_weights: Path | None = None
 
 
 def read(config: pytest.Config, settings: Settings) -> Options:
@@ -76,6 +80,9 @@ def read(config: pytest.Config, settings: Settings) -> Options:
     cap_usd = settings.run.spend_cap_usd if cap is None else cap
     # Nothing may be spent and nothing is to be recorded: only recordings can answer.
     live = given("fineval_live") and not (cap_usd == 0 and given("fineval_record") == "none")
+    shard, weights = _shard(given("fineval_shard")), given("fineval_shard_weights")
+    if weights is not None and shard is None:
+        raise InputError("--fineval-shard-weights deals cases to shards: add --fineval-shard I/N")
     return Options(
         split=split,
         gate=given("fineval_gate") or GATE_OF.get(split, "full"),
@@ -94,7 +101,20 @@ def read(config: pytest.Config, settings: Settings) -> Options:
         strict=given("fineval_strict"),
         show=given("fineval_show"),
         stops_early=bool(config.getoption("maxfail", 0)),
+        shard=shard,
+        shard_weights=None if weights is None else Path.cwd() / weights,
     )
+
+
+def _shard(given: str | None) -> tuple[int, int] | None:
+    if given is None:
+        return None
+    index, _, of = given.partition("/")
+    if not (index.isdecimal() and of.isdecimal() and 1 <= int(index) <= int(of)):
+        raise InputError(
+            f'--fineval-shard "{given}": write I/N with 1 <= I <= N, as in --fineval-shard 1/4'
+        )
+    return int(index), int(of)
 
 
 def _trusted_baseline(ref: str, root: Path) -> str | None:

@@ -106,6 +106,22 @@ class Session:
         """pytest makes one skipped item of an empty suite; a split that takes no case is none."""
         items[:] = [item for item in items if ask_of(item) is not None or not _is_marked(item)]
 
+    def keep_shard(self, items: list[pytest.Item]) -> None:
+        """Deselect the cases of other shards; tests that ask no case run in every shard."""
+        if self._collector is None or self._options is None or self._options.shard is None:
+            return
+        try:
+            shard = self._collector.shard
+        except InputError as error:
+            self._collector.problem(str(error))
+            return
+        dealt = frozenset(shard.cases if shard else ())
+        others = [item for item in items if (ask := ask_of(item)) and ask.located.id not in dealt]
+        if others:
+            left = set(others)
+            items[:] = [item for item in items if item not in left]
+            self._config.hook.pytest_deselected(items=others)
+
     def collected(self, session: pytest.Session) -> None:
         """The end of collection: faults end the run here, before anything is asked."""
         if self._settings and self._options and not self._config.option.collectonly:
@@ -125,7 +141,7 @@ class Session:
         if self._config.option.collectonly or self._exchange is not None:
             return
         plan = self._plan(session)
-        if not plan.wanted and not plan.problems:
+        if not plan.is_run:
             return
         self._open(plan)
         if self._asker is not None and self._controller is not None and self._controller.folder:
@@ -138,7 +154,7 @@ class Session:
     def begin_from(self, exchange: Exchange) -> None:
         """The controller of an xdist run: open the run with what a worker collected."""
         plan = exchange.plan()
-        if plan.wanted or plan.problems:
+        if plan.is_run:
             self._open(plan)
         if self._controller is not None and self._controller.folder is not None:
             exchange.open_run(self._controller.folder, resumed=bool(self._controller.kept))

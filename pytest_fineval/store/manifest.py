@@ -5,12 +5,12 @@ from __future__ import annotations
 import platform
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
 from pytest_fineval import __version__
 from pytest_fineval.cases.model import digest
@@ -35,6 +35,25 @@ class ModelIdentity(Frozen):
         return (self.client, self.model, digest(self.options))
 
 
+class Shard(Frozen):
+    """The part of a run that one machine of several measured; `fineval merge` joins them.
+
+    Attributes:
+        index: which of them this is, 1 to `of`.
+        weights: digest of what the cases were dealt by (`--fineval-shard-weights`); None where
+            the hash of a case's cluster decided.
+        cases: ids of the planned cases that fell to this shard, in the order of the plan.
+    """
+
+    index: int = Field(ge=1)
+    of: int = Field(ge=1)
+    weights: str | None = None
+    cases: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"shard {self.index} of {self.of}"
+
+
 class Manifest(Frozen):
     """One run. Written when the run starts and again when it ends.
 
@@ -53,6 +72,7 @@ class Manifest(Frozen):
         trusted: the commit that the file was read from; None for the working tree.
         plan: the registered plan that the run is held to.
         openings: lines of the held-out ledger under which its cases were asked.
+        shard: the part of the planned cases that this run asked; None for all of them.
     """
 
     format: int = 1
@@ -77,29 +97,44 @@ class Manifest(Frozen):
     suites: dict[str, tuple[str, ...]] = {}
     sources: dict[str, dict[str, JsonValue]] = {}
     incomplete: str | None = None
+    shard: Shard | None = None
+
+    @property
+    def asked(self) -> Sequence[PlannedCase]:
+        """The planned cases that this run asks itself: all of them, or those of its shard."""
+        if self.shard is None:
+            return self.planned
+        dealt = frozenset(self.shard.cases)
+        return [case for case in self.planned if case.id in dealt]
 
     @property
     def size(self) -> int:
-        """How many records the run has to end with: one a case, model and sample."""
-        return len(self.planned) * len(self.models) * self.samples
+        """How many records the run has to end with: one a case asked, model and sample."""
+        return len(self.asked) * len(self.models) * self.samples
 
     def lost(self, records: Iterable[Record]) -> list[Key]:
         """The keys that the run has to end with and that have no record, sorted."""
-        models, samples = list(self.models), self.samples
+        cases, models, samples = self.asked, list(self.models), self.samples
         of_model = {model: number * samples for number, model in enumerate(models)}
         a_case = len(models) * samples
-        of_case = {case.id: number * a_case for number, case in enumerate(self.planned)}
+        of_case = {case.id: number * a_case for number, case in enumerate(cases)}
         # A flag a key: a set of 100,000 keys takes three times as long.
-        seen = bytearray(self.size)
+        seen = bytearray(len(cases) * a_case)
         for record in records:
             case, model = of_case.get(record.case.id), of_model.get(record.model)
             if case is not None and model is not None and record.sample < samples:
                 seen[case + model + record.sample] = 1
         return sorted(
-            Key(self.planned[n // a_case].id, models[n % a_case // samples], n % samples)
+            Key(cases[n // a_case].id, models[n % a_case // samples], n % samples)
             for n, found in enumerate(seen)
             if not found
         )
+
+    @property
+    def part(self) -> str | None:
+        """Why its records are not all of the planned ones, by choice; None for a whole run."""
+        shard = None if self.shard is None else f"{self.shard}: fineval merge joins them"
+        return "; ".join(filter(None, (shard, self.incomplete))) or None
 
     @property
     def suite_digest(self) -> str:

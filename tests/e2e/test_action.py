@@ -104,3 +104,43 @@ def test_action_and_example_workflows_hold_the_security_rules():
         **{"capture_output": True, "text": True, "check": False},
     )
     assert done.returncode == 0, done.stdout
+
+
+def test_the_nightly_shards_are_joined_and_judged_by_the_workflows_own_script(tmp_path):
+    """Real shards of this project's suites, laid out as download-artifact lays them out."""
+
+    def evals(folder, *arguments):
+        command = [sys.executable, "-m", "pytest", "evals", "-q", "-p", "no:cacheprovider"]
+        command += ["--fineval-run", str(tmp_path / folder), *arguments]
+        return subprocess.run(command, cwd=ROOT, check=False, stdout=subprocess.DEVNULL).returncode
+
+    whole = evals("whole")
+    for number in range(1, 5):
+        assert evals(f"shards/shard-{number}", "--fineval-shard", f"{number}/4") == 0
+    workflow = (ROOT / "docs" / "workflows" / "nightly.yml").read_text(encoding="utf-8")
+    (script,) = re.findall(r"^      - run: \|\n((?: {10}.*\n)+)", workflow, re.M)
+    assert "${{" not in script
+    summary = tmp_path / "summary"
+    summary.touch()
+    script = textwrap.dedent(script).replace("shards/*", f"{tmp_path}/shards/*")
+    merged = str(tmp_path / "nightly")
+    done = subprocess.run(
+        ["bash", "-eo", "pipefail", "-c", script.replace(".fineval/runs/nightly", merged)],
+        **{
+            "cwd": ROOT,
+            "env": {
+                **os.environ,
+                "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+                "GITHUB_STEP_SUMMARY": str(summary),
+                "GITHUB_WORKSPACE": str(ROOT),
+            },
+            "capture_output": True,
+            "text": True,
+            "check": False,
+        },
+    )
+    assert done.returncode == whole, done.stderr
+    found = [(tmp_path / name / "verdict.json").read_bytes() for name in ("nightly", "whole")]
+    assert found[0] == found[1]
+    assert "fineval: " in summary.read_text(encoding="utf-8")
+    assert (tmp_path / "nightly" / "report.html").exists()

@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from pytest_fineval.store.run import read
 from tests.project import many, once
 
 HELD = ("--fineval-split", "heldout")
@@ -113,3 +114,17 @@ def test_a_plan_that_does_not_exist_is_a_usage_error(ready):
     done = ready.pytest("--fineval-plan", "none.json", "--fineval-gate", "off")
     assert done.ret == 4
     assert "no plan can be read here" in done.stderr.str()
+
+
+def test_each_shard_asks_its_own_held_out_cases_once(ready):
+    open_suite(ready)
+    runs = ready.root / ".fineval" / "runs"
+    for shard in ("1/2", "2/2"):
+        assert ready.pytest(*HELD, "--fineval-shard", shard).ret == 0
+    asked = [len(read(path.parent).records) for path in runs.glob("*/manifest.json")]
+    assert sum(asked) == 2
+    for again in ("1/2", "2/2", "1/1", "1/3"):
+        done = ready.pytest(*HELD, "--fineval-shard", again)
+        assert done.ret == 4, again
+        assert "was asked in run" in done.stderr.str()
+    assert ready.pytest(*HELD).ret == 4
