@@ -296,18 +296,13 @@ class GoogleClient(VendorClient):
         return _answer(text, ended.get(stop or ""), stop, usage, model)
 
     def _fault(self, error: Exception) -> Answer | Fault:
-        import httpx2
         from google.genai import errors
 
         if isinstance(error, errors.APIError):
             headers = getattr(error.response, "headers", None) or {}
             body = json.dumps(error.details, default=str).encode()
             return refusal(int(error.code or 0), body, headers.get("retry-after"))
-        if isinstance(error, httpx2.TimeoutException):
-            return Fault("timeout", f"{type(error).__name__}: {error}")
-        if isinstance(error, httpx2.TransportError):
-            return Fault("connection", f"{type(error).__name__}: {error}")
-        return Fault("bad_response", f"{type(error).__name__}: {error}")
+        return _broken(error)
 
 
 def _installed(package: str) -> bool:
@@ -345,7 +340,30 @@ def _stainless(error: Exception, sdk: Any) -> Answer | Fault:
         return refusal(response.status_code, response.content, response.headers.get("retry-after"))
     if isinstance(error, sdk.APIConnectionError):
         return Fault("connection", f"{error} {error.__cause__ or ''}")
-    return Fault("bad_response", f"{type(error).__name__}: {error}")
+    return _broken(error)
+
+
+def _broken(error: BaseException) -> Fault:
+    """What an exception means that is none of the SDK's own.
+
+    A connection that breaks while the body is read reaches some SDKs too late for their own family
+    of exceptions: it comes as the transport's, or as something of the SDK's that it caused.
+    """
+    import httpcore2
+    import httpx2
+
+    said = f"{type(error).__name__}: {error}"
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, (TimeoutError, httpx2.TimeoutException, httpcore2.TimeoutException)):
+            return Fault("timeout", said)
+        if isinstance(
+            cause,
+            (OSError, httpx2.TransportError, httpcore2.NetworkError, httpcore2.ProtocolError),
+        ):
+            return Fault("connection", said)
+        cause = cause.__cause__ or cause.__context__
+    return Fault("bad_response", said)
 
 
 def _schema(key: str) -> dict[str, Any]:

@@ -78,7 +78,13 @@ def test_what_is_skipped_in_its_turn_makes_room_for_others(project):
 def started(project, *arguments):
     command = [sys.executable, "-m", "pytest", "evals", *LIVE, *arguments]
     running = subprocess.Popen(
-        command, cwd=project.root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        command,
+        cwd=project.root,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        # A background job of a shell ignores interrupts, and its children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     end = time.monotonic() + 60
     while len(calls(project)) < 2 and time.monotonic() < end:

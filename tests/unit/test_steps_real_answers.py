@@ -14,6 +14,8 @@ CASES = {
     for line in (EVALS / "cases/reasoning.jsonl").read_text(encoding="utf-8").splitlines()
     for case in [Case.model_validate_json(line)]
 }
+OPEN = {one for one, case in CASES.items() if "heldout" not in case.splits}
+"""The cases whose answers are in the repository: those held out are recorded outside of it."""
 
 
 def answers(model):
@@ -35,7 +37,7 @@ def found(model, case, sample=0):
 @pytest.mark.parametrize("model", ["base", "requantised", "damaged"])
 def test_without_weight_every_verdict_is_that_of_the_final_answer(model):
     rows = answers(model)
-    assert len(rows) >= len(CASES)
+    assert {row["case"] for row in rows} == OPEN
     for row in rows:
         case, ours = CASES[row["case"]], scored(row)
         plain = ScorerSpec(**case.scorer.options, name="reasoning")
