@@ -27,6 +27,7 @@ from pytest_fineval.gate.pairing import (
     second_pairs,
 )
 from pytest_fineval.gate.policy import Policy
+from pytest_fineval.memory import no_collection
 from pytest_fineval.settings import Frozen
 from pytest_fineval.store.manifest import Manifest
 from pytest_fineval.store.record import Key, Record
@@ -112,6 +113,7 @@ def _rounded(value: Any) -> Any:
     return value
 
 
+@no_collection()
 def judge(
     manifest: Manifest,
     records: Sequence[Record],

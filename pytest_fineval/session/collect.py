@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +14,7 @@ from pytest_fineval.cases import files, lock
 from pytest_fineval.cases.files import Located
 from pytest_fineval.cases.splits import selects
 from pytest_fineval.errors import InputError
+from pytest_fineval.memory import no_collection
 from pytest_fineval.scoring import registry
 from pytest_fineval.session.options import Options
 from pytest_fineval.session.shard import shard_of
@@ -153,7 +152,7 @@ class Collector:
         paths = [folder / str(name) for name in names]
         self._suites[nodeid] = tuple(self._relative(path) for path in paths)
         asks: list[Ask] = []
-        with _no_collection():
+        with no_collection():
             for path in paths:
                 try:
                     located = files.read(path, self._settings.categories)
@@ -175,7 +174,7 @@ class Collector:
     def check(self) -> None:
         """Bind every case's scorer to its gold; what cannot be used is kept in `problems`."""
         problems: dict[Path, list[InputError]] = {}
-        with _no_collection():
+        with no_collection():
             for entry in self._entries:
                 fault = _fault(entry, self._settings)
                 if fault is not None:
@@ -292,18 +291,6 @@ def _fault(entry: Entry, settings: Settings) -> str | None:
     except InputError as error:
         return error.fault
     return None
-
-
-@contextmanager
-def _no_collection() -> Generator[None, None, None]:
-    """Thousands of cases are made and none is garbage: looking for some takes half of the time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _planned(located: Located, suite: str, scorer: str) -> PlannedCase:
